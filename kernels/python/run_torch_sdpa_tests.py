@@ -96,7 +96,7 @@ def main():
              if re.search(given.tests, test.id())][:: given.every]  # fmt: skip
     if not found:
         sys.exit(f"run_torch_sdpa_tests.py: {given.tests!r} finds no test")
-    sa.explain(clear=True)
+    sa.explain(reset=True)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with sa.sdpa():

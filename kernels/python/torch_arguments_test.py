@@ -93,7 +93,7 @@ class TextsTest(Test):
         mask = torch.ones(16, 16, dtype=torch.bool)
         self.refuse(TypeError, "causal is a Tensor of shape", sa.flash_attn_func, self.q, self.k, self.v,
                     causal=mask)  # fmt: skip
-        self.refuse(TypeError, "no argument 'reset'; allowed: clear", sa.explain, reset=True)
+        self.refuse(TypeError, "no argument 'clear'; allowed: reset", sa.explain, clear=True)
 
     def test_float32_and_float64_are_told_the_remedy(self):
         for tensors in ([self.q.float()] * 3, [self.q.double()] * 3):
@@ -293,11 +293,11 @@ class AutocastTest(Test):
 
     def test_the_checked_cast_counts_under_autocast_to_bfloat16(self):
         large = self.v.float() * 1e5
-        sa.bf16_counts(clear=True)
+        sa.bf16_counts(reset=True)
         with torch.autocast("cpu", dtype=torch.bfloat16):
             out = sa.attention(self.q.float(), self.k.bfloat16(), large, bf16="cast")
         self.assertEqual(out.dtype, torch.bfloat16)
-        self.assertGreater(sa.bf16_counts(clear=True).overflowed, 0)
+        self.assertGreater(sa.bf16_counts(reset=True).overflowed, 0)
 
 
 if __name__ == "__main__":

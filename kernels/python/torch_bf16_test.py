@@ -15,8 +15,8 @@ def bfloat16(*tensors):
 class Bf16Test(unittest.TestCase):
     def setUp(self):
         self.q, self.k, self.v, self.d_out = bfloat16(*inputs(33, 40))
-        sa.bf16_counts(clear=True)
-        sa.explain(clear=True)
+        sa.bf16_counts(reset=True)
+        sa.explain(reset=True)
 
     def run_passes(self, tensors=None, d_out=None, **options):
         return with_gradients(
@@ -45,15 +45,15 @@ class Bf16Test(unittest.TestCase):
             before = sum((abs(t.float()) < 2**-25).sum() - (t == 0).sum()
                          for t in (self.q, self.k, self.v))  # fmt: skip
             sa.attention(self.q, self.k, self.v, bf16="cast")
-        counts = sa.bf16_counts(clear=True)
+        counts = sa.bf16_counts(reset=True)
         self.assertEqual((counts.overflowed, counts.underflowed), (2, before.item()))
         self.assertEqual(sa.bf16_counts(), (0, 0, 0))
 
     def test_lost_gradients_are_counted(self):
-        sa.bf16_counts(clear=True)
+        sa.bf16_counts(reset=True)
         self.run_passes(d_out=self.d_out * 1e-12)
         self.assertGreater(sa.bf16_counts().underflowed, 0.99 * self.d_out.numel())
-        sa.bf16_counts(clear=True)
+        sa.bf16_counts(reset=True)
         self.run_passes(d_out=(self.d_out * 0 + 1e6).bfloat16())
         self.assertEqual(sa.bf16_counts().overflowed, self.d_out.numel())
 
@@ -70,7 +70,7 @@ class Bf16Test(unittest.TestCase):
         qkv = random(1, 1, 20, 3, 2, 64).detach()
         out = sa.attention(*qkv.bfloat16().unbind(2), bf16="cast")
         self.assertTrue(torch.equal(out, sa.attention(*qkv.bfloat16().half().unbind(2)).bfloat16()))
-        sa.bf16_counts(clear=True)
+        sa.bf16_counts(reset=True)
         self.assertEqual(sa.attention(*qkv.unbind(2), bf16="cast").dtype, torch.float16)
         self.assertEqual(sa.bf16_counts().cast, 0)
 
@@ -78,7 +78,7 @@ class Bf16Test(unittest.TestCase):
         compiled = torch.compile(lambda *t: sa.attention(*t, causal=True, bf16="cast"), fullgraph=True,
                                  backend="aot_eager")  # fmt: skip
         got = with_gradients(compiled, (self.q, self.k, self.v), self.d_out)
-        counts = sa.bf16_counts(clear=True)
+        counts = sa.bf16_counts(reset=True)
         want = self.run_passes(causal=True)
         self.assertEqual(counts, sa.bf16_counts())
         for a, b in zip(got, want, strict=True):

@@ -121,7 +121,7 @@ class ThinSubstituteTest(unittest.TestCase):
         qkv = random(1, 2, 20, 3, 2, 64)
         heads_first = [random(i, 2, 2, 20, 64).transpose(1, 2) for i in range(3)]
         d_out = random(2, 2, 20, 2, 64).detach()
-        sa.explain(clear=True)
+        sa.explain(reset=True)
         by_head = qkv.detach().flatten(2).unflatten(2, (2, 192)).split(64, -1)
         for q, k, v in (qkv.unbind(2), heads_first, by_head):
             out = sa.attention(q, k, v, causal=True)

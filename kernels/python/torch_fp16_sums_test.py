@@ -13,7 +13,7 @@ OFFSETS = torch.tensor([0, 20, 74], dtype=torch.int32)
 
 class Test(unittest.TestCase):
     def setUp(self):
-        sa.fp16_counts(clear=True)
+        sa.fp16_counts(reset=True)
         self.q, self.k, self.v = (t.detach() for t in inputs(37, 37)[:3])
         self.low_q, self.low_k = 0.1 * self.q, 0.1 * self.k
         self.low_q[..., 0], self.low_k[..., 0] = 100, -6000  # scores of -75000
@@ -32,7 +32,7 @@ class Test(unittest.TestCase):
             got = self.passes("fp16", *arguments, **others)
         for a, b in zip(got, self.passes("fp32", *arguments, **others)):
             self.assertTrue(torch.equal(a, b))
-        counts = sa.fp16_counts(clear=True)
+        counts = sa.fp16_counts(reset=True)
         self.assertEqual(counts, (296, 0, 296, 1))
 
     def test_scores_that_vanish(self):
@@ -51,12 +51,12 @@ class Test(unittest.TestCase):
         zero, large = torch.zeros(1, 8, 1, 64).half(), torch.full((1, 256, 1, 64), 30000.0).half()
         out = sa.attention(zero, torch.zeros_like(large), large, accumulator="fp16")
         self.assertLess(max_error(out, torch.full_like(out, 30000)), 16)
-        self.assertEqual(sa.fp16_counts(clear=True).overflowed, 8)
+        self.assertEqual(sa.fp16_counts(reset=True).overflowed, 8)
         q, v = torch.full((1, 8, 1, 128), 24.0).half(), random(3, 1, 8, 1, 128).detach()
         for accumulator in ("fp16", "mixed", "fp16-o16"):
             out = sa.attention(q, q, v, accumulator=accumulator)
             self.assertLess(max_error(out, v.mean(1, keepdim=True).expand_as(v)), 1e-2)
-            self.assertEqual(sa.fp16_counts(clear=True).overflowed, 8)
+            self.assertEqual(sa.fp16_counts(reset=True).overflowed, 8)
 
     def test_rows_without_keys_are_no_loss(self):
         q, k, v = self.q, self.k[:, :20], self.v[:, :20]

@@ -28,7 +28,7 @@ class OperatorTest(unittest.TestCase):
         warnings.simplefilter("ignore")
         torch.compiler.reset()
         *self.tensors, self.d_out = on_gpu(*(t.transpose(1, 2) for t in inputs(100, 100)))
-        sa.explain(clear=True)
+        sa.explain(reset=True)
 
     def passes(self, function, **options):
         torch.cuda.manual_seed(3)

@@ -36,7 +36,7 @@ class SdpaTest(unittest.TestCase):
         torch.use_deterministic_algorithms(True, warn_only=True)
         self.addCleanup(torch.use_deterministic_algorithms, False)
         *self.tensors, self.d_out = on_gpu(*inputs(100, 100, heads=4, heads_k=4))
-        sa.explain(clear=True)
+        sa.explain(reset=True)
 
     def by_sdpa(self, *tensors, function=SDPA, **options):
         return function(*heads_first(*tensors), **options).transpose(1, 2)
@@ -53,7 +53,7 @@ class SdpaTest(unittest.TestCase):
 class ReachTest(SdpaTest):
     def check(self, function):
         want = self.gradients(lambda *t: sa.attention(*t, causal=True))
-        sa.explain(clear=True)
+        sa.explain(reset=True)
         with sa.sdpa():
             got = self.gradients(lambda *t: self.by_sdpa(*t, is_causal=True, function=function))
         self.assert_same(got, want)
@@ -105,7 +105,7 @@ class ReachTest(SdpaTest):
     def test_nested_tensors(self):
         parts = [random(i, length, 4, 64).detach().cuda() for i, length in enumerate((9, 40))]
         x = torch.nested.nested_tensor(parts, layout=torch.jagged).transpose(1, 2).requires_grad_()
-        sa.explain(clear=True)
+        sa.explain(reset=True)
         with sa.sdpa():
             out = SDPA(x, x, x)
             (gradient,) = torch.autograd.grad(out.transpose(1, 2).values().sum(), x)
@@ -303,7 +303,7 @@ class LaunchTest(unittest.TestCase):
 class Bf16Test(unittest.TestCase):
     def setUp(self):
         *self.tensors, self.d_out = [tensor.bfloat16() for tensor in on_gpu(*inputs(100, 130))]
-        sa.bf16_counts(clear=True)
+        sa.bf16_counts(reset=True)
 
     def gradients(self):
         return with_gradients(lambda *t: sa.attention(*t, bf16="cast", deterministic=True),

@@ -124,7 +124,7 @@ class ValuesTest(unittest.TestCase):
 
     def test_strided_views_are_read_in_place(self):
         qkv = random(1, 2, 65, 3, 4, 64).detach().cuda()
-        sa.explain(clear=True)
+        sa.explain(reset=True)
         out = sa.flash_attn_qkvpacked_func(qkv, causal=True)
         want = sa.attention(*(tensor.contiguous() for tensor in qkv.unbind(2)), causal=True)
         self.assertTrue(torch.equal(out, want))
@@ -316,7 +316,7 @@ class SeamsTest(unittest.TestCase):
     def test_sdpa_with_shared_heads(self):
         q, k, v, d_out = on_gpu(*inputs(100, 100))
         heads_first = [tensor.transpose(1, 2) for tensor in (q, k, v)]
-        sa.explain(clear=True)
+        sa.explain(reset=True)
         with sa.sdpa():
             out = torch.nn.functional.scaled_dot_product_attention(*heads_first, is_causal=True,
                                                                    enable_gqa=True)  # fmt: skip

@@ -148,7 +148,7 @@ class KeptTest(unittest.TestCase):
 
     def test_explain_tells_the_pattern(self):
         q, k, v, _ = inputs(batch=1)
-        sa.explain(clear=True)
+        sa.explain(reset=True)
         sa.attention(q, k, v, mask=UNION)
         sa.attention(q, k, v, mask="window:7")
         self.assertIn(f"1 x ran forward, head_dim 64, accumulator fp32, pattern {UNION}, on the "

@@ -46,7 +46,7 @@ class NestedTest(unittest.TestCase):
         total = sum(LENGTHS)
         self.q, self.d_out = random(1, total, 4, 64), random(4, total, 4, 64).detach()
         self.k, self.v = random(2, total, 4, 64), random(3, total, 4, 64)
-        sa.explain(clear=True)
+        sa.explain(reset=True)
 
     def gradients(self, out, tensors):
         return [out, *torch.autograd.grad(out, tensors, self.d_out)]
@@ -109,7 +109,7 @@ class NestedTest(unittest.TestCase):
                 want = values_of(sdpa(*tensors))
             except RuntimeError as error:  # PyTorch's refusal, too
                 want = str(error)
-            sa.explain(clear=True)
+            sa.explain(reset=True)
             with sa.sdpa(over=OVER):
                 if isinstance(want, str):
                     with self.assertRaises(RuntimeError) as refused:

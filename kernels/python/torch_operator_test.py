@@ -32,7 +32,7 @@ class OperatorTest(unittest.TestCase):
     def setUp(self):
         torch.use_deterministic_algorithms(True)
         self.addCleanup(torch.use_deterministic_algorithms, False)
-        sa.explain(clear=True)
+        sa.explain(reset=True)
 
 
 class DenseTest(OperatorTest):

@@ -82,7 +82,7 @@ class ValuesTest(unittest.TestCase):
     def test_rows_that_cannot_be_read_in_place_are_copied(self):
         q, k, v, _ = inputs()
         odd = torch.nn.functional.pad(q.detach(), (1, 2))[..., 1:65]
-        sa.explain(clear=True)
+        sa.explain(reset=True)
         torch.testing.assert_close(sa.attention(odd, k, v), sa.attention(q, k, v), rtol=0, atol=0)
         self.assertIn("1 x copied a tensor", sa.explain())
 
@@ -227,7 +227,7 @@ class RefusalTest(unittest.TestCase):
         self.assertIn("causal", sa.supports(self.q, self.k, self.v, mask="diagonal")[1])
 
     def test_explain_tells_what_ran(self):
-        sa.explain(clear=True)
+        sa.explain(reset=True)
         self.assertEqual(sa.explain(), "nothing ran yet")
         sa.attention(self.q, self.k, self.v, accumulator="fp16").sum().backward()
         self.assertIn("1 x ran forward, head_dim 64, accumulator fp16, on the emulated V100",

@@ -39,7 +39,7 @@ class OperatorTest(unittest.TestCase):
         self.addCleanup(torch.use_deterministic_algorithms, False)
         torch.compiler.reset()
         self.tensors = [tensor.detach().transpose(1, 2) for tensor in inputs(33, 33)]  # heads first
-        sa.explain(clear=True)
+        sa.explain(reset=True)
 
     def passes(self, function, **options):
         torch.manual_seed(3)
@@ -90,7 +90,7 @@ class ReachTest(OperatorTest):
         before = compiled(*self.tensors[:3])
         with sa.sdpa():
             self.assertTrue(torch.equal(compiled(*self.tensors[:3]), self.want()[0]))
-        sa.explain(clear=True)
+        sa.explain(reset=True)
         self.assertTrue(torch.equal(compiled(*self.tensors[:3]), before))
         self.assertEqual(sa.explain(), "nothing ran yet")
 
@@ -114,7 +114,7 @@ class LeaveTest(OperatorTest):
         ):
             for function in (SDPA, lambda *t, **o: torch.nn.functional.scaled_dot_product_attention(
                     *t, **o)):  # fmt: skip
-                sa.explain(clear=True)
+                sa.explain(reset=True)
                 want = SDPA(*tensors, **options)
                 with sa.sdpa():
                     self.assertTrue(torch.equal(function(*tensors, **options), want))
@@ -138,7 +138,7 @@ class LeaveTest(OperatorTest):
         for _ in range(2):
             with sa.sdpa():
                 imported(*self.tensors[:3])
-        sa.explain(clear=True)
+        sa.explain(reset=True)
         self.assertTrue(torch.equal(imported(*self.tensors[:3]), want))
         self.assertTrue(torch.equal(scripted(*self.tensors[:3]), want))
         self.assertEqual(sa.explain(), "nothing ran yet")

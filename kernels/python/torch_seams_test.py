@@ -22,7 +22,7 @@ class SdpaTest(unittest.TestCase):
         q, k, v, _ = inputs(33, 33)
         self.q, self.k, self.v = q, k, v
         self.given = heads_first(q, k, v)
-        sa.explain(clear=True)
+        sa.explain(reset=True)
 
     def sdpa(self, *tensors, **others):
         return torch.nn.functional.scaled_dot_product_attention(*(tensors or self.given), **others)
@@ -103,7 +103,7 @@ class SdpaTest(unittest.TestCase):
         layer = torch.nn.TransformerEncoderLayer(128, 2, 128, batch_first=True).half().eval()
         x = random(5, 2, 20, 128).detach()
         for over in {OVER, "name"} if not torch.cuda.is_available() else {"name"}:
-            sa.explain(clear=True)
+            sa.explain(reset=True)
             with torch.no_grad():
                 want = layer(x)  # by the fast path
                 with sa.sdpa(over=over):

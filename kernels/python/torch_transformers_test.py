@@ -67,7 +67,7 @@ class TransformersTest(unittest.TestCase):
     def setUp(self):
         torch.manual_seed(3)
         self.ids = torch.randint(0, 61, (2, 20))
-        sa.explain(clear=True)
+        sa.explain(reset=True)
 
     def outputs(self, model, name, mask, **others):
         model.set_attn_implementation(name)
@@ -107,7 +107,7 @@ class TransformersTest(unittest.TestCase):
 
     def test_models_in_bfloat16_by_the_checked_cast(self):
         model = llama().bfloat16()
-        sa.bf16_counts(clear=True)
+        sa.bf16_counts(reset=True)
         with torch.no_grad():
             for mask in (None, padding((5, 20), (0, 20))):
                 got, want = (self.outputs(model, name, mask) for name in ("spark_bf16cast", "sdpa"))
@@ -140,7 +140,7 @@ class TransformersTest(unittest.TestCase):
     def test_learned_sinks(self):
         for mask, kind in ((None, "forward"), (padding((0, 12), (0, 20)), "forward"),
                            (padding((5, 20), (0, 20)), "varlen forward")):  # fmt: skip
-            sa.explain(clear=True)
+            sa.explain(reset=True)
             self.compare(gpt_oss(), mask, beside="eager")
             self.assert_ran(2, kind)
 

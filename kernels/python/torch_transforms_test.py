@@ -136,7 +136,7 @@ class SdpaTest(Test):
         want = run()
         for over in {"name", OVER}:
             with sa.sdpa(over=over):
-                sa.explain(clear=True)
+                sa.explain(reset=True)
                 self.assertTrue(torch.equal(run(), want))
                 self.assertNotIn("ran forward", sa.explain())
 

@@ -25,7 +25,7 @@ class Test(unittest.TestCase):
 
     def ran(self):
         """The accumulator that a call ran with; None where it was PyTorch's."""
-        sa.explain(clear=True)
+        sa.explain(reset=True)
         F.scaled_dot_product_attention(self.q, self.q, self.q)
         told = sa.explain()
         return next((name for name in ("fp32", "fp16") if f"accumulator {name}," in told), None)

@@ -121,7 +121,7 @@ class FlashNamesTest(unittest.TestCase):
         cu_seqlens = offsets((13, 0, 27))
         q, k, v = qkv.unbind(1)
         want = sa.attention_varlen(q, k, v, cu_seqlens, cu_seqlens, mask="window:5")
-        sa.explain(clear=True)
+        sa.explain(reset=True)
         given = {"causal": True, "window_size": (4, 0)}
         got = (
             sa.flash_attn_varlen_func(q, k, v, cu_seqlens, cu_seqlens, 27, 27, **given),

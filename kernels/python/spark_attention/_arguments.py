@@ -29,7 +29,7 @@ _OTHER_NAMES = {
     "local_window_size": _WINDOW, "return_softmax_lse": "return_lse", "need_weights": "return_lse",
     "return_attn_probs": "return_lse, or flash_attn_func()",
     "enable_gqa": "k and v of fewer heads than q, without a flag",
-    "reset": "clear", "max_seqlen_q": _NO_LENGTH, "max_seqlen_k": _NO_LENGTH,
+    "clear": "reset", "max_seqlen_q": _NO_LENGTH, "max_seqlen_k": _NO_LENGTH,
 }  # fmt: skip
 
 

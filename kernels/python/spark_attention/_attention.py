@@ -119,12 +119,12 @@ def supports(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, acc
     return reason is None, reason or ""
 
 
-def explain(*, clear=False, **unknown):
-    """What ran since the start, or since it was cleared, and what was left to PyTorch and why: a
-    line each, with how often. clear=True empties the counts after it has read them."""
+def explain(*, reset=False, **unknown):
+    """What ran since the start, or since it was reset, and what was left to PyTorch and why: a
+    line each, with how often. reset=True empties the counts after it has read them."""
     if unknown:
-        _arguments.refuse_unknown("explain", unknown, ("clear",))
+        _arguments.refuse_unknown("explain", unknown, ("reset",))
     lines = [f"{count:>6} x {line}" for line, count in _ledger.lines()]
-    if clear:
+    if reset:
         _ledger.clear()
     return "\n".join(lines) or "nothing ran yet"

@@ -18,13 +18,13 @@ _of_graphs = {}  # by device: an int64 tensor there, as _counted
 _empty_of_patterns = {}  # by mask, lengths and heads
 
 
-def counts(*, clear=False):
-    """Of forward passes that sum in FP16, since the start or since it was cleared: the rows of all heads;
+def counts(*, reset=False):
+    """Of forward passes that sum in FP16, since the start or since it was reset: the rows of all heads;
     those whose sums overflowed; and those whose scores were all below what FP16 holds, so that no key
     was left. And how many backward passes overflowed. All of these were computed again in FP32, but for
     those in CUDA graphs, whose results are infinite, NaN or zeros. Waits for the GPU."""
     found = [_counted.copy(), *[counter.tolist() for counter in _of_graphs.values()]]
-    if clear:
+    if reset:
         _counted[:] = [0, 0, 0, 0]
         for counter in _of_graphs.values():
             counter.zero_()

@@ -91,7 +91,7 @@ def check(name):
     module, args, kwargs = made(name)
     over = "operator" if hasattr(torch.library, "get_kernel") else "name"  # PyTorch 2.9, and before
     trains = module.training
-    _attention.explain(clear=True)
+    _attention.explain(reset=True)
     try:
         with _sdpa.sdpa(over=over), torch.autograd.profiler.profile(use_kineto=False) as profile:
             with torch.set_grad_enabled(trains):
