@@ -61,7 +61,7 @@ def _by_autocast(tensor):
 
 def counts(*, reset=False):
     """How many numbers were cast from bfloat16 to fp16 on all devices, since the start or since it was
-    cleared; how many of them were finite and became infinite; and how many were not zero and became
+    reset; how many of them were finite and became infinite; and how many were not zero and became
     so. Waits for the GPU. A few of the last are gradients' usual fate; if they are many, a gradient
     scaler helps. Any of the second make NaNs: the model wants fp32 or smaller activations."""
     found = [counter.tolist() for counter in _counters.values()]
