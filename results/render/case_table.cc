@@ -166,8 +166,14 @@ void fit(const TableView& view, Choice& choice) {
     const auto least = std::ranges::max_element(
         choice.columns, {}, [&](const ChosenColumn& each) { return rank_of(each, has_models); });
     if (least == choice.columns.end() || rank_of(*least, has_models) == 0) return;
-    choice.left_out.push_back(least->rule->name);
-    choice.columns.erase(least);
+    const std::string name = least->rule->name;
+    const bool is_of_gradient = name.ends_with("_rel_l1");  // one alone would mislead
+    std::erase_if(choice.columns, [&](const ChosenColumn& each) {
+      const bool gives_way =
+          each.rule->name == name || (is_of_gradient && each.rule->name.ends_with("_rel_l1"));
+      if (gives_way) choice.left_out.push_back(each.rule->name);
+      return gives_way;
+    });
   }
 }
 

@@ -84,20 +84,25 @@ std::string rival_line(const FastestKernel& fastest, const Rival& rival) {
   return text + ".\n";
 }
 
-/// The runner-up, and the other accumulator. The baseline is in the first line already.
+/// A line for the runner-up and for the other accumulator, and one for all others. The baseline is
+/// in the recommendation already.
 std::string rival_lines(const FastestKernel& fastest) {
   std::string text;
+  std::vector<std::string> others;
   bool has_next = false, has_fp16 = false;
   for (const Rival& rival : fastest.rivals) {
-    const bool is_base = fastest.over_base && rival.lead.over == fastest.over_base->over;
-    if (is_base || (rival.role == Role::kReference && !fastest.is_baseline)) continue;
+    if (fastest.over_base && rival.lead.over == fastest.over_base->over) continue;
     const bool is_fp16 = !accumulator_text(rival).empty();
-    if (has_next && (!is_fp16 || has_fp16)) continue;
+    if (has_next && (!is_fp16 || has_fp16)) {
+      others.push_back(fmt::format("{} {}", rival.lead.over, times_text(rival.lead.likely)));
+      continue;
+    }
     text += rival_line(fastest, rival);
     has_next = true;
     has_fp16 = has_fp16 || is_fp16;
   }
-  return text;
+  if (others.empty()) return text;
+  return text + fmt::format("Times as long as {}: {}.\n", fastest.kernel, fmt::join(others, ", "));
 }
 
 /// What of the run the comparison covers.
@@ -118,9 +123,11 @@ std::string evidence_of(const FastestKernel& fastest, const RunRecord& run) {
     return fmt::format("Measured on {}, {}; in brackets three standard errors.\n",
                        run.environment.device.name, scope_of(fastest));
   }
+  const bool are_layers = run.cases.front().problem.layer.has_value();
   return fmt::format("Predicted for a {}, not timed{}: {}, in brackets the model's band. {}\n",
                      fastest.chip, fastest.nothing_ran ? ", and nothing was checked" : "",
-                     scope_of(fastest), kModelOnPublishedTimes);
+                     scope_of(fastest),
+                     are_layers ? kModelOnPublishedLayers : kModelOnPublishedTimes);
 }
 
 /// `sparkbench advise` on the run's last problem.
