@@ -34,7 +34,7 @@ LAYERS = [
      "kernels/instance_launch.h"],
     # The vocabulary of m8n8k4 and that of wgmma, which are not Volta's and Hopper's kernels' alone.
     ["kernels/volta/tile/", "kernels/hopper/tile/"],
-    [f"kernels/volta/{name}.h" for name in ("accumulators", "padding", "short_blocks")],
+    [f"kernels/volta/{name}.h" for name in ("padding", "short_blocks")],
     PASSES := ["kernels/volta/backward/", "kernels/volta/forward/"],
     KERNELS := ["kernels/"],
     ["kernels/registry."],

@@ -135,13 +135,5 @@ TEST_F(EncoderLengths, PatternsAreVerifiedForwardAndBackward) {
   }
 }
 
-TEST_F(EncoderLengths, PatternsOfAKernelWithoutABackwardAreSkippedThere) {
-  const ProgramResult result = run_sparkbench(
-      "encoder --device emulated-v100 --hidden 128 --ffn 256 --seqlen 72 --batch 1 "
-      "--dropout 0 --rest fused --pass bwd --mask strided:8 --kernel volta-fp16acc-o16");
-  EXPECT_EQ(result.exit_code, 2);
-  EXPECT_TRUE(contains(result.err, "volta-fp16acc-o16 has no backward pass")) << result.err;
-}
-
 }  // namespace
 }  // namespace sparkbench

@@ -57,13 +57,13 @@ TEST(List, NamesKernelsReferencesDevicesAndPresets) {
 
 TEST(Sweep, EndsInTwoForNamesNeverRun) {
   const std::string sweep = "sweep" + kDevice + kProblem + "--pass bwd ";
-  const ProgramResult named = run_sparkbench(sweep + "--kernel volta-fp32acc,volta-fp16acc-o16 -q");
+  const ProgramResult named = run_sparkbench(sweep + "--kernel volta-fp32acc,acsr-unfused -q");
   EXPECT_EQ(named.exit_code, 2);
   EXPECT_EQ(named.err,
-            "sparkbench: --kernel: 'volta-fp16acc-o16': its one case did not run: "
-            "volta-fp16acc-o16 has no backward pass\n");
-  EXPECT_EQ(run_sparkbench(sweep + "--kernel volta-fp*").exit_code, 0) << "a glob is one name";
-  EXPECT_EQ(run_sparkbench(sweep + "--kernel volta-fp16acc-o16 --shard 1/1").exit_code, 0);
+            "sparkbench: --kernel: 'acsr-unfused': its one case did not run: acsr-unfused does not "
+            "support dropout: the chain has none, as SPLAT has none\n");
+  EXPECT_EQ(run_sparkbench(sweep + "--kernel *-*fu*").exit_code, 0) << "a glob is one name";
+  EXPECT_EQ(run_sparkbench(sweep + "--kernel acsr-unfused --shard 1/1").exit_code, 0);
 }
 
 TEST(Sweep, SaysWhereAKernelOfOtherDevicesRuns) {
@@ -266,12 +266,20 @@ TEST(AccuracyCommand, RecordsWhatTheInputsOfACaseWere) {
   EXPECT_NE(cases[0]["accuracy"]["rel_l1"], cases[1]["accuracy"]["rel_l1"]);
 }
 
-TEST(Sweep, SkipsTheBackwardPassThatAKernelLacks) {
-  const auto cases =
-      cases_of("sweep" + kDevice + kProblem + "--pass bwd --kernel volta-fp16acc-o16", 2);
+TEST(Sweep, SkipsWhatAKernelDoesNotSupport) {
+  const auto cases = cases_of("sweep" + kDevice + kProblem + "--kernel acsr-unfused", 2);
   ASSERT_EQ(cases.size(), 1u);
   EXPECT_EQ(cases[0]["status"], "skipped");
-  EXPECT_EQ(cases[0]["reason"]["message"], "volta-fp16acc-o16 has no backward pass");
+  EXPECT_EQ(cases[0]["reason"]["message"],
+            "acsr-unfused does not support dropout: the chain has none, as SPLAT has none");
+}
+
+TEST(Sweep, SaysWhichKernelAnOldNameMeans) {
+  for (const auto& [old_name, name] : {std::pair{"volta-fp16acc-o16", "volta-fp16acc"},
+                                       std::pair{"volta-mixedacc", "volta-fp32acc"}}) {
+    expect_refused(run_sparkbench("sweep" + kDevice + kProblem + "--kernel " + old_name), 2,
+                   std::string("--kernel: unknown '") + old_name + "', did you mean '" + name);
+  }
 }
 
 TEST(AccuracyCommand, ListsTheCasesOfADryRun) {

@@ -49,6 +49,9 @@ inline constexpr Synonym kSynonyms[] = {
     {"dropout-p", "dropout"},
     {"heads", "hidden"},  // of layers, which have hidden / head_dim
     {"accumulator", "kernel"},
+    // kernels that there were
+    {"volta-fp16acc-o16", "volta-fp16acc"},
+    {"volta-mixedacc", "volta-fp32acc"},
     // other flags
     {"gpu", "device"},
     {"output", "out"},

@@ -7,7 +7,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-const Names kernels = {"unfused-fp16", "volta-fp16acc", "volta-fp32acc", "volta-fp16acc-o16"};
+const Names kernels = {"unfused-fp16", "volta-fp16acc", "volta-fp32acc"};
 const Names flags = {"--headdim", "--heads", "--seqlen", "--seqlen-k", "--min-samples"};
 
 TEST(MeantNames, KnowsTheWordsOfOtherPrograms) {
@@ -18,6 +18,11 @@ TEST(MeantNames, KnowsTheWordsOfOtherPrograms) {
   EXPECT_EQ(meant_names("--num-heads", flags), Names{"--heads"});
   EXPECT_EQ(meant_names("--head_dim", flags), Names{"--headdim"});
   EXPECT_EQ(meant_names("--iterations", flags), Names{"--min-samples"});
+}
+
+TEST(MeantNames, KnowsTheNamesOfKernelsThatThereWere) {
+  EXPECT_EQ(meant_names("volta-fp16acc-o16", kernels), Names{"volta-fp16acc"});
+  EXPECT_EQ(meant_names("volta-mixedacc", kernels), Names{"volta-fp32acc"});
 }
 
 TEST(MeantNames, KnowsAPartOfAName) {

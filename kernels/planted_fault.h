@@ -24,8 +24,6 @@
   F(kSumOfOneLane, both, "l of a row is the sum of one lane's keys") \
   F(kScoreRoundedToHalf, both, "scores are rounded to fp16 before the softmax") \
   F(kOutputNotRescaled, volta, "O is not rescaled where m rises") \
-  F(kFp16OutputNotRescaled, volta, "O in FP32 is not rescaled where a tile's FP16 sums are added") \
-  F(kFp16SumsInFirstColumns, volta, "FP16 sums of all columns are added to the first ones") \
   F(kHopperOutputNotRescaled, hopper, "O is not rescaled where m rises") \
   F(kProbabilityOfEightBits, hopper, "P loses its last three bits on its way to the tensor cores") \
   F(kScaleAppliedTwice, both, "the softmax has the scale twice") \

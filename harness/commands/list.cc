@@ -159,7 +159,7 @@ ExitCode run_list_command(const ListOptions& options, const Streams& streams) {
     list_as_json(out);
     return ExitCode::kOk;
   }
-  constexpr int kNames = 17;  // "volta-fp16acc-o16"
+  constexpr int kNames = 14;  // "hopper-fp32acc"
   const TableView view = table_view(options.table, out);
   const auto section = [&](const char* title, const Facts& facts) {
     out << wrapped(title, view) << '\n' << format_facts(facts, view, kNames);

@@ -24,14 +24,17 @@ AttentionKernel ampere_kernel() {
 }
 
 TEST(FusedKernel, PassesOnWhatItsKernelLacks) {
-  const FusedKernel kernel(kernel_named("volta-mixedacc"), kV100);
+  AttentionKernel forward_alone = kernel_named("volta-fp16acc");
+  forward_alone.name = "forward-alone";
+  forward_alone.backward = {};
+  const FusedKernel kernel(forward_alone, kV100);
   Problem problem;
   EXPECT_TRUE(kernel.supports(problem, Pass::kForward));
   EXPECT_EQ(kernel.supports(problem, Pass::kBackward).why_not,
-            "volta-mixedacc has no backward pass");
+            "forward-alone has no backward pass");
   problem.head_dim = 264;
   EXPECT_EQ(kernel.supports(problem, Pass::kForward).why_not,
-            "volta-mixedacc does not support head_dim 264 (multiples of 8 up to 256 are "
+            "forward-alone does not support head_dim 264 (multiples of 8 up to 256 are "
             "supported)");
 }
 

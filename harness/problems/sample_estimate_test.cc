@@ -154,13 +154,13 @@ const std::vector<std::string> kMasks = {"causal", "full", "window:200", "prefix
                                          "causal-documents:700:100:900:348"};
 
 TEST(SampleEstimate, OfOIsThatOfAllRows) {
-  for (const char* kernel : {"volta-fp16acc-o16", "volta-fp32acc"}) {
+  for (const char* kernel : {"volta-fp16acc", "volta-fp32acc"}) {
     for (const std::string& mask : kMasks) expect_forward_estimate(make_case(kernel, mask, 2048));
   }
 }
 
 TEST(SampleEstimate, OfLongCausalOIsThatOfAllRows) {
-  expect_forward_estimate(make_case("volta-fp16acc-o16", "causal", 4096, 2));
+  expect_forward_estimate(make_case("volta-fp16acc", "causal", 4096, 2));
 }
 
 TEST(SampleEstimate, OfGradientsIsThatOfAllRows) {

@@ -169,6 +169,35 @@ TEST(ReportCommand, ComparesWithTheReferenceThatIsAsked) {
   EXPECT_FALSE(compared.cases[0].speedup.has_value());
 }
 
+/// Of kernels that this program no longer has.
+TEST(StoredRuns, OfOldNamesAreReportedComparedAndMerged) {
+  const TemporaryFolder folder;
+  const std::vector<std::string> names = {"unfused-fp16", "volta-mixedacc", "volta-fp16acc-o16"};
+  std::string files;
+  for (const int part : {0, 1}) {
+    RunRecord run = run_of_three_kernels();
+    for (std::size_t i = 0; i < run.cases.size(); ++i) {
+      CaseRecord& record = run.cases[i];
+      record.kernel = names[i];
+      record.problem.seqlen_q += part;
+      record.id = make_case_id(record.kernel, record.problem);
+    }
+    const std::string name = part == 0 ? "a.json" : "b.json";
+    write_file(folder.path() / name, run_to_json(run));
+    files += path_in(folder, name) + " ";
+  }
+  const ProgramResult merged = run_sparkbench("merge " + files + "-o " + path_in(folder, "c.json"));
+  EXPECT_EQ(merged.exit_code, 0) << merged.err;
+  const std::string run = path_in(folder, "c.json");
+  const ProgramResult report = run_sparkbench("report " + run);
+  EXPECT_EQ(report.exit_code, 0) << report.err;
+  for (const std::string& name : names) {
+    EXPECT_TRUE(contains(report.out, name)) << name << " is not in\n" << report.out;
+  }
+  const ProgramResult diff = run_sparkbench("diff " + run + " " + run);
+  EXPECT_EQ(diff.exit_code, 0) << diff.err;
+}
+
 TEST(ReportCommand, RefusesAReferenceThatItCannotUse) {
   const TemporaryFolder folder;
   write_file(folder.path() / "a.json", run_to_json(run_of_three_kernels()));

@@ -23,7 +23,7 @@ constexpr std::int32_t kSeqlenLimit = std::int32_t{1} << 30;  // of KeyMask
 
 /// A kernel's name is its instruction's generation, and one of these. In the order of
 /// spark_attention_accumulator.
-constexpr std::string_view kSuffixes[] = {"-fp32acc", "-fp16acc", "-mixedacc", "-fp16acc-o16"};
+constexpr std::string_view kSuffixes[] = {"-fp32acc", "-fp16acc"};
 
 [[noreturn]] void refuse(const std::string& field, const std::string& given,
                          const std::string& allowed) {

@@ -39,8 +39,6 @@ TEST(KernelFor, IsTheKernelOfTheAccumulator) {
   };
   EXPECT_EQ(name(SPARK_ATTENTION_ACC_FP32), "volta-fp32acc");
   EXPECT_EQ(name(SPARK_ATTENTION_ACC_FP16), "volta-fp16acc");
-  EXPECT_EQ(name(SPARK_ATTENTION_ACC_MIXED), "volta-mixedacc");
-  EXPECT_EQ(name(SPARK_ATTENTION_ACC_FP16_O16), "volta-fp16acc-o16");
 }
 
 TEST(KernelFor, RefusesToBeSlowUnlessAllowed) {
@@ -68,8 +66,8 @@ TEST(KernelFor, IsOfTheGeneration) {
   EXPECT_EQ(why_refused(kV100, kHopper),
             "hopper-fp32acc does not support compute capabilities other than 9.0 (the instruction "
             "is wgmma)");
-  EXPECT_EQ(why_refused(kH100, {SPARK_ATTENTION_ACC_MIXED, false, false, "hopper"}),
-            "no kernel's name is hopper-mixedacc");
+  EXPECT_EQ(why_refused(kH100, {SPARK_ATTENTION_ACC_FP16, false, false, "hopper"}),
+            "no kernel's name is hopper-fp16acc");
   EXPECT_EQ(why_refused(kH100, {SPARK_ATTENTION_ACC_FP32, false, true, "hopper"}), "");
   try {
     kernel_for({}, Pass::kForward, kH100, {SPARK_ATTENTION_ACC_FP32, false, false, "kepler"});

@@ -45,13 +45,13 @@ typedef enum spark_attention_backend {
 
 typedef enum spark_attention_dtype { SPARK_ATTENTION_FP16 = 0 } spark_attention_dtype;
 
-/* What matrix products are summed in. FP16 holds up to 65504: where q k^T before the scale, or sums
- * of p v, are beyond it, results are infinite or NaN, or zeros with an LSE of -inf. */
+/* What matrix products are summed in: forward over all keys, so that the error of sums in FP16
+ * grows with their number. FP16 holds up to 65504: where q k^T before the scale, or the sum of
+ * exp(s - max s) v over a row's keys, is beyond it, results are infinite or NaN, or zeros with an
+ * LSE of -inf. */
 typedef enum spark_attention_accumulator {
   SPARK_ATTENTION_ACC_FP32 = 0,
-  SPARK_ATTENTION_ACC_FP16 = 1,    /* inside a tile of keys; FP32 across tiles */
-  SPARK_ATTENTION_ACC_MIXED = 2,   /* scores in FP16, output in FP32; forward alone */
-  SPARK_ATTENTION_ACC_FP16_O16 = 3 /* FP16 across tiles too; forward alone */
+  SPARK_ATTENTION_ACC_FP16 = 1
 } spark_attention_accumulator;
 
 /* What kept elements of the softmax are multiplied by. */

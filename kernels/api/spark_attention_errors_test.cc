@@ -61,10 +61,6 @@ TEST(SparkAttentionProblem, IsUnsupportedWhereNoKernelServes) {
               p.head_dim = 63;
             }).find("UNSUPPORTED: volta-fp32acc does not support head_dim 63"),
             0u);
-  const Change mixed = [](Problem& p) { p.accumulator = SPARK_ATTENTION_ACC_MIXED; };
-  EXPECT_EQ(why_refused(mixed), "");
-  EXPECT_EQ(why_refused(mixed, SPARK_ATTENTION_BACKWARD),
-            "UNSUPPORTED: volta-mixedacc has no backward pass");
 }
 
 TEST(SparkAttentionProblem, MayBeNullForNoCall) {

@@ -63,9 +63,8 @@ class SparkAttention : public testing::TestWithParam<int> {
 };
 
 TEST_P(SparkAttention, ForwardHasTheBitsOfTheKernelItNames) {
-  constexpr const char* kNames[] = {"volta-fp32acc", "volta-fp16acc", "volta-mixedacc",
-                                    "volta-fp16acc-o16"};
-  for (int accumulator = 0; accumulator < 4; ++accumulator) {
+  constexpr const char* kNames[] = {"volta-fp32acc", "volta-fp16acc"};
+  for (int accumulator = 0; accumulator < 2; ++accumulator) {
     SCOPED_TRACE(kNames[accumulator]);
     given_.accumulator = accumulator;
     const char* name = nullptr;

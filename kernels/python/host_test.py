@@ -185,7 +185,7 @@ class HostTest(unittest.TestCase):
 
     def test_every_head_dim_and_accumulator_has_patterns(self):
         generator = numpy.random.default_rng(4)
-        for head_dim, accumulator in ((192, "fp32"), (256, "fp16"), (64, "mixed"), (256, "fp16-o16")):
+        for head_dim, accumulator in ((192, "fp32"), (64, "fp16"), (256, "fp16")):
             q, k, v = (random(generator, 1, 50, 2, head_dim) for _ in range(3))
             rows, keys = numpy.arange(50)[:, None], numpy.arange(50)[None, :]
             seen = (keys <= rows) & ((keys > rows - 7) | ((rows - keys) % 5 == 0))

@@ -266,14 +266,11 @@ class RefusalTest(unittest.TestCase):
     def test_what_no_kernel_has_is_unsupported(self):
         wide = [jnp.zeros((1, 4, 1, 264), jnp.float16)] * 3
         self.refuse(spark_attention.UnsupportedError, "head_dim 264", *wide, mask=UNION)
-        attention(self.q, self.k, self.v, accumulator="mixed")
-        with self.assertRaisesRegex(spark_attention.UnsupportedError, "no backward pass"):
-            jax.grad(lambda q: attention(q, self.k, self.v, accumulator="mixed").sum())(self.q)
 
     def test_supports_tells_why_not(self):
         self.assertEqual(supports(self.q, self.k, self.v, mask=UNION), (True, ""))
         for others, why in (({"mask": "strded:2"}, "'strded:2' is no mask"),
-                            ({"accumulator": "mixed"}, "no backward pass"),
+                            ({"accumulator": "mixed"}, "allowed: fp32, fp16"),
                             ({"mask": "nd:3x3:1x1"}, "the axes 3x3 have 9 positions")):  # fmt: skip
             runs, reason = supports(self.q, self.k, self.v, **others)
             self.assertFalse(runs)

@@ -147,7 +147,7 @@ class SupportsTest(unittest.TestCase):
         self.assertEqual(sa.supports(q.bfloat16(), k, v, bf16="cast", **given), (True, ""))
         self.assertIn("q is bfloat16", sa.supports(q.bfloat16(), k, v, **given)[1])
         self.assertIn("q has 4 dimensions; allowed: 3", sa.supports(q[None], k, v, **given)[1])
-        self.assertIn("no backward pass", sa.supports(q, k, v, accumulator="mixed", **given)[1])
+        self.assertIn("allowed: fp32, fp16", sa.supports(q, k, v, accumulator="mixed", **given)[1])
 
 
 class RefusalTest(unittest.TestCase):

@@ -6,7 +6,6 @@
 #include <string>
 
 #include "kernels/ceil_divide.h"
-#include "kernels/volta/accumulators.h"
 #include "kernels/volta/backward/relay_plan.h"
 #include "kernels/volta/instances.h"
 #include "kernels/volta/short_blocks.h"
@@ -48,11 +47,10 @@ struct Wanted {
 /// Like those below, calls visit(Config{}, id) of the first row that serves, of those for such
 /// blocks. Throws std::invalid_argument when there is none.
 template <Blocks kBlocks = Blocks::kOfGrid, class Visit>
-void visit_forward(ForwardAccumulators accumulators, const Wanted& wanted, Visit&& visit) {
+void visit_forward(Accumulator accumulator, const Wanted& wanted, Visit&& visit) {
   const auto is_met_by = [&](auto config) {
     using Config = decltype(config);
-    constexpr ForwardAccumulators kOfRow{Config::kAccumulator, Config::kPv, Config::kOutput};
-    return accumulators == kOfRow &&
+    return Config::kAccumulator == accumulator &&
            wanted.template is_met_by<Config>(sizeof(ForwardTiles<Config>));
   };
 #define SPARK_ROW(symbol, id, ...) \

@@ -61,7 +61,6 @@ TEST_P(DropoutOffsets, InMemoryCountsInsteadOfTheProblems) {
     const std::size_t shared_bytes = options_of(kernel).shared_bytes_per_block;
     if (!kernel.supports(problem(), {sm, shared_bytes, true})) continue;
     for (const bool is_backward : {false, true}) {
-      if (is_backward && !kernel.has_backward()) continue;
       SCOPED_TRACE(std::string(kernel.name) + (is_backward ? " backward" : ""));
       Problem of = problem();
       const auto without = bits(kernel, of, is_backward);

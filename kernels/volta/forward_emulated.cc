@@ -8,12 +8,12 @@
 
 namespace sparkbench::volta {
 
-EmulationReport emulate_forward(ForwardAccumulators accumulators, const Problem& problem,
+EmulationReport emulate_forward(Accumulator accumulator, const Problem& problem,
                                 const ForwardTensors& tensors, const EmulationOptions& options,
                                 std::span<const SampleTile> tiles) {
   const ForwardParams params = forward_params(problem, tensors);
   EmulationReport report;
-  visit_forward(accumulators, {problem, options.shared_bytes_per_block}, [&](auto row, auto id) {
+  visit_forward(accumulator, {problem, options.shared_bytes_per_block}, [&](auto row, auto id) {
     using Config = decltype(row);
     const ForwardGrid grid{
         id, Config::kThreads, sizeof(ForwardTiles<Config>), Config::kBlockM, {Config::kBlockN}};

@@ -6,14 +6,13 @@
 #include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/sample.h"
 #include "kernels/tensors.h"
-#include "kernels/volta/accumulators.h"
 
 namespace sparkbench::volta {
 
 /// `tensors` are host pointers. `tiles` names the query tiles to compute; empty means all of them.
 /// What the kernel's blocks (forward_block_rows) hold besides these tiles is computed too; other
 /// rows are neither read nor written.
-EmulationReport emulate_forward(ForwardAccumulators accumulators, const Problem& problem,
+EmulationReport emulate_forward(Accumulator accumulator, const Problem& problem,
                                 const ForwardTensors& tensors, const EmulationOptions& options,
                                 std::span<const SampleTile> tiles);
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "kernels/tensors.h"
-#include "kernels/volta/accumulators.h"
 
 struct CUstream_st;
 
@@ -10,7 +9,7 @@ namespace sparkbench::volta {
 
 /// `tensors` are device pointers, `stream` a cudaStream_t. Asynchronous; a launch that the driver
 /// refuses throws std::runtime_error. Needs compute capability 7.0 or later.
-void launch_forward(ForwardAccumulators accumulators, const Problem& problem,
-                    const ForwardTensors& tensors, CUstream_st* stream);
+void launch_forward(Accumulator accumulator, const Problem& problem, const ForwardTensors& tensors,
+                    CUstream_st* stream);
 
 }  // namespace sparkbench::volta

@@ -19,8 +19,7 @@
 namespace sparkbench {
 namespace {
 
-constexpr std::string_view kKernels[] = {"volta-fp16acc", "volta-fp32acc", "volta-mixedacc",
-                                         "volta-fp16acc-o16"};
+constexpr std::string_view kKernels[] = {"volta-fp16acc", "volta-fp32acc"};
 
 struct Outputs {
   std::vector<Half> o;

@@ -1,5 +1,5 @@
-// The configurations that instances.h has rows of: of each kernel's accumulators, for packed
-// sequences, patterns and short blocks, and for SMs of 64 KiB.
+// The configurations that instances.h has rows of: for packed sequences, patterns and short blocks,
+// and for SMs of 64 KiB.
 #pragma once
 
 #include "kernels/volta/backward/config.h"
@@ -22,20 +22,12 @@ constexpr int least_head_dim_of_64_kib(int columns) {
 
 template <int kHeadDim, bool kHasDropout, int kWarps = forward_warps(kHeadDim),
           int kLeastHeadDim = kHeadDim>
-using ForwardFp32Acc = ForwardConfig<Accumulator::kFp32, kHeadDim, kHasDropout, kWarps,
-                                     Accumulator::kFp32, Accumulator::kFp32, kLeastHeadDim>;
+using ForwardFp32Acc =
+    ForwardConfig<Accumulator::kFp32, kHeadDim, kHasDropout, kWarps, kLeastHeadDim>;
 template <int kHeadDim, bool kHasDropout, int kWarps = forward_warps(kHeadDim),
           int kLeastHeadDim = kHeadDim>
-using ForwardMixedAcc = ForwardConfig<Accumulator::kFp16, kHeadDim, kHasDropout, kWarps,
-                                      Accumulator::kFp32, Accumulator::kFp32, kLeastHeadDim>;
-template <int kHeadDim, bool kHasDropout, int kWarps = forward_warps(kHeadDim),
-          int kLeastHeadDim = kHeadDim>
-using ForwardFp16Acc = ForwardConfig<Accumulator::kFp16, kHeadDim, kHasDropout, kWarps,
-                                     Accumulator::kFp16, Accumulator::kFp32, kLeastHeadDim>;
-template <int kHeadDim, bool kHasDropout, int kWarps = forward_warps(kHeadDim),
-          int kLeastHeadDim = kHeadDim>
-using ForwardFp16AccO16 = ForwardConfig<Accumulator::kFp16, kHeadDim, kHasDropout, kWarps,
-                                        Accumulator::kFp16, Accumulator::kFp16, kLeastHeadDim>;
+using ForwardFp16Acc =
+    ForwardConfig<Accumulator::kFp16, kHeadDim, kHasDropout, kWarps, kLeastHeadDim>;
 
 /// The backward kernel of one team for SMs of 64 KiB.
 template <Accumulator kAccumulator, int kHeadDim, bool kHasDropout, bool kComputesDq,
@@ -133,28 +125,23 @@ struct SparseBackwardDq : Sparse<Config> {
 /// the fewer rows a block has the fewer tiles only some of them see.
 ///
 /// A forward configuration of 128 columns: two of 128 rows an SM, for which K and V come in pieces,
-/// rather than one of 256. Not of FP16 products that are added to an O in FP32, which want all keys
-/// of a tile.
+/// rather than one of 256.
 template <class Config>
-using InPieces =
-    ForwardConfig<Config::kAccumulator, Config::kHeadDim, Config::kHasDropout, 4, Config::kPv,
-                  Config::kOutput, Config::kLeastHeadDim, KeyLoop::kPieces>;
+using InPieces = ForwardConfig<Config::kAccumulator, Config::kHeadDim, Config::kHasDropout, 4,
+                               Config::kLeastHeadDim, KeyLoop::kPieces>;
 
 /// Of 64 columns: four of 64 rows an SM, with one buffer of K and V each, rather than two of 128.
 template <class Config>
 using OfTwoWarps = ForwardConfig<Config::kAccumulator, Config::kHeadDim, Config::kHasDropout, 2,
-                                 Config::kPv, Config::kOutput, Config::kLeastHeadDim,
-                                 Config::kPv == Config::kOutput ? KeyLoop::kHeldQueriesOneBuffer
-                                                                : KeyLoop::kOneBuffer>;
+                                 Config::kLeastHeadDim, KeyLoop::kHeldQueriesOneBuffer>;
 
 /// A forward configuration without lists, for the problems of short_blocks.h.
 template <class Config>
 struct ShortBlocks
     : std::conditional_t<Config::kHeadDim == 64, OfTwoWarps<Config>, InPieces<Config>> {
-  static constexpr int kShortWindow =
-      short_forward_window(Config::kHeadDim, Config::kAccumulator, Config::kPv);
-  static constexpr bool kHasHalves = Config::kHeadDim == 64 && Config::kAllowsHalves;
-  static constexpr bool kSpreadsRows = Config::kHeadDim == 128 && Config::kAllowsHalves;
+  static constexpr int kShortWindow = short_forward_window(Config::kHeadDim, Config::kAccumulator);
+  static constexpr bool kHasHalves = Config::kHeadDim == 64;
+  static constexpr bool kSpreadsRows = Config::kHeadDim == 128;
   static constexpr int kEarlySteps = Config::template kEarlyStepsOf<ForwardWalk::kShort>;
   static constexpr CutMask kCutMask = Config::template kCutMaskOf<ForwardWalk::kShort>;
 };
@@ -204,14 +191,12 @@ struct ShortBackwardDq : BackwardDqConfig<kAccumulator, 64, kHasDropout, least_h
 
 /// The shape that a forward configuration has for patterns.
 template <class Config>
-using ForwardOfPattern =
-    std::conditional_t<Config::kHeadDim == 128 && Config::kPv == Config::kOutput, InPieces<Config>,
-                       Config>;
+using ForwardOfPattern = std::conditional_t<Config::kHeadDim == 128, InPieces<Config>, Config>;
 
 /// A forward configuration for patterns.
 template <class Config>
 struct SparseForward : Sparse<ForwardOfPattern<Config>> {
-  static constexpr bool kHasHalves = ForwardOfPattern<Config>::kAllowsHalves;
+  static constexpr bool kHasHalves = Config::kColumnWarps == 1;
   /// Whether the tiles that a warp computes whole have a loop of their own: not of FP32-ACC with
   /// dropout at 128 columns, where it spills.
   static constexpr bool kLoopsOverWhole =

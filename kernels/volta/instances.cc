@@ -6,8 +6,8 @@ namespace {
 
 /// P V in FP16 takes a lane's own scores as they are; in FP32 it exchanges pairs. Two lanes
 /// exchange a word of the dropout mask, of 16 scores or more.
-constexpr double data_shuffles(Accumulator pv, bool has_dropout) {
-  return pv == Accumulator::kFp32 ? 2.0 : (has_dropout ? 0.5 : 0.0);
+constexpr double data_shuffles(Accumulator accumulator, bool has_dropout) {
+  return accumulator == Accumulator::kFp32 ? 2.0 : (has_dropout ? 0.5 : 0.0);
 }
 
 /// Random bytes are made by instructions that no product hides.
@@ -36,7 +36,7 @@ constexpr KernelInstance forward(std::string_view symbol, std::string_view id) {
           .short_window = Config::kShortWindow,
           .has_halves = Config::kHasHalves,
           .seen_rows = Config::kSpreadsRows ? kGridRows : kWarpRows,
-          .limits = {kBarriers, 64, data_shuffles(Config::kPv, Config::kHasDropout),
+          .limits = {kBarriers, 64, data_shuffles(Config::kAccumulator, Config::kHasDropout),
                      least_cap(Config::kHasDropout)}};
 }
 

@@ -66,16 +66,11 @@ namespace sparkbench::volta {
 
 #define SPARK_VOLTA_FORWARD(ROW)                                                                \
   SPARK_VOLTA_SHORT_FORWARD_OF(ROW, volta_fp16acc, "volta-fp16acc", ForwardFp16Acc, 64)         \
+  SPARK_VOLTA_SHORT_FORWARD_OF(ROW, volta_fp16acc, "volta-fp16acc", ForwardFp16Acc, 128)        \
   SPARK_VOLTA_FORWARD_OF(ROW, volta_fp16acc, "volta-fp16acc", ForwardFp16Acc)                   \
-  SPARK_VOLTA_SHORT_FORWARD_OF(ROW, volta_fp16acc_o16, "volta-fp16acc-o16", ForwardFp16AccO16, 64)  \
-  SPARK_VOLTA_SHORT_FORWARD_OF(ROW, volta_fp16acc_o16, "volta-fp16acc-o16", ForwardFp16AccO16, 128) \
-  SPARK_VOLTA_FORWARD_OF(ROW, volta_fp16acc_o16, "volta-fp16acc-o16", ForwardFp16AccO16)        \
   SPARK_VOLTA_SHORT_FORWARD_OF(ROW, volta_fp32acc, "volta-fp32acc", ForwardFp32Acc, 64)         \
   SPARK_VOLTA_SHORT_FORWARD_OF(ROW, volta_fp32acc, "volta-fp32acc", ForwardFp32Acc, 128)        \
-  SPARK_VOLTA_FORWARD_OF(ROW, volta_fp32acc, "volta-fp32acc", ForwardFp32Acc)                   \
-  SPARK_VOLTA_SHORT_FORWARD_OF(ROW, volta_mixedacc, "volta-mixedacc", ForwardMixedAcc, 64)      \
-  SPARK_VOLTA_SHORT_FORWARD_OF(ROW, volta_mixedacc, "volta-mixedacc", ForwardMixedAcc, 128)     \
-  SPARK_VOLTA_FORWARD_OF(ROW, volta_mixedacc, "volta-mixedacc", ForwardMixedAcc)
+  SPARK_VOLTA_FORWARD_OF(ROW, volta_fp32acc, "volta-fp32acc", ForwardFp32Acc)
 
 /// For packed sequences, of any head_dim up to the tile's columns.
 #define SPARK_VOLTA_PACKED_FORWARD_OF(ROW, symbol, name, Forward, columns)                      \
@@ -84,21 +79,11 @@ namespace sparkbench::volta {
   ROW(symbol##_fwd_d##columns##_dropout_packed, name "/fwd/d" #columns "/dropout/packed",       \
       PackedForward<Forward<columns, true, forward_warps(columns), least_head_dim(columns)>>)
 
-#define SPARK_VOLTA_PACKED_FORWARD_OF_ACCUMULATORS(ROW, symbol, name, Forward)                  \
-  SPARK_VOLTA_PACKED_FORWARD_OF(ROW, symbol, name, Forward, 32)                                 \
-  SPARK_VOLTA_PACKED_FORWARD_OF(ROW, symbol, name, Forward, 64)                                 \
-  SPARK_VOLTA_PACKED_FORWARD_OF(ROW, symbol, name, Forward, 80)                                 \
-  SPARK_VOLTA_PACKED_FORWARD_OF(ROW, symbol, name, Forward, 96)                                 \
-  SPARK_VOLTA_PACKED_FORWARD_OF(ROW, symbol, name, Forward, 128)                                \
-  SPARK_VOLTA_PACKED_FORWARD_OF(ROW, symbol, name, Forward, 256)
-
 #define SPARK_VOLTA_PACKED_FORWARD(ROW)                                                         \
-  SPARK_VOLTA_PACKED_FORWARD_OF_ACCUMULATORS(ROW, volta_fp16acc, "volta-fp16acc", ForwardFp16Acc) \
-  SPARK_VOLTA_PACKED_FORWARD_OF_ACCUMULATORS(ROW, volta_fp16acc_o16, "volta-fp16acc-o16",       \
-                                             ForwardFp16AccO16)                                 \
-  SPARK_VOLTA_PACKED_FORWARD_OF_ACCUMULATORS(ROW, volta_fp32acc, "volta-fp32acc", ForwardFp32Acc) \
-  SPARK_VOLTA_PACKED_FORWARD_OF_ACCUMULATORS(ROW, volta_mixedacc, "volta-mixedacc",             \
-                                             ForwardMixedAcc)
+  SPARK_VOLTA_PACKED_OF_COLUMNS(SPARK_VOLTA_PACKED_FORWARD_OF, ROW, volta_fp16acc,              \
+                                "volta-fp16acc", ForwardFp16Acc)                                \
+  SPARK_VOLTA_PACKED_OF_COLUMNS(SPARK_VOLTA_PACKED_FORWARD_OF, ROW, volta_fp32acc,              \
+                                "volta-fp32acc", ForwardFp32Acc)
 
 /// For patterns, of any head_dim up to the tile's columns.
 #define SPARK_VOLTA_SPARSE_FORWARD_OF(ROW, symbol, name, Forward, columns)                      \
@@ -109,18 +94,11 @@ namespace sparkbench::volta {
       SparseForward<Forward<columns, true, forward_warps(columns),                              \
                             least_head_dim_of_64_kib(columns)>>)
 
-#define SPARK_VOLTA_SPARSE_FORWARD_OF_ACCUMULATORS(ROW, symbol, name, Forward)                  \
-  SPARK_VOLTA_SPARSE_FORWARD_OF(ROW, symbol, name, Forward, 64)                                 \
-  SPARK_VOLTA_SPARSE_FORWARD_OF(ROW, symbol, name, Forward, 128)                                \
-  SPARK_VOLTA_SPARSE_FORWARD_OF(ROW, symbol, name, Forward, 256)
-
 #define SPARK_VOLTA_SPARSE_FORWARD(ROW)                                                         \
-  SPARK_VOLTA_SPARSE_FORWARD_OF_ACCUMULATORS(ROW, volta_fp16acc, "volta-fp16acc", ForwardFp16Acc) \
-  SPARK_VOLTA_SPARSE_FORWARD_OF_ACCUMULATORS(ROW, volta_fp16acc_o16, "volta-fp16acc-o16",       \
-                                             ForwardFp16AccO16)                                 \
-  SPARK_VOLTA_SPARSE_FORWARD_OF_ACCUMULATORS(ROW, volta_fp32acc, "volta-fp32acc", ForwardFp32Acc) \
-  SPARK_VOLTA_SPARSE_FORWARD_OF_ACCUMULATORS(ROW, volta_mixedacc, "volta-mixedacc",             \
-                                             ForwardMixedAcc)
+  SPARK_VOLTA_SPARSE_OF_COLUMNS(SPARK_VOLTA_SPARSE_FORWARD_OF, ROW, volta_fp16acc,              \
+                                "volta-fp16acc", ForwardFp16Acc)                                \
+  SPARK_VOLTA_SPARSE_OF_COLUMNS(SPARK_VOLTA_SPARSE_FORWARD_OF, ROW, volta_fp32acc,              \
+                                "volta-fp32acc", ForwardFp32Acc)
 
 /// With and without the sums of dQ, which a deterministic pass leaves to the "bwd-dq" kernels. From
 /// `least` columns on, and `small_least`.

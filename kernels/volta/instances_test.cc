@@ -14,11 +14,11 @@ namespace sparkbench::volta {
 namespace {
 
 constexpr std::size_t kVolta = 96 << 10, kTuring = 64 << 10;
+constexpr Accumulator kFp16 = Accumulator::kFp16, kFp32 = Accumulator::kFp32;
 
-std::string forward_id(ForwardAccumulators accumulators, const Problem& problem,
-                       std::size_t shared_bytes) {
+std::string forward_id(Accumulator accumulator, const Problem& problem, std::size_t shared_bytes) {
   std::string found;
-  visit_forward(accumulators, {problem, shared_bytes}, [&](auto, auto id) { found = id; });
+  visit_forward(accumulator, {problem, shared_bytes}, [&](auto, auto id) { found = id; });
   return found;
 }
 
@@ -73,29 +73,27 @@ TEST(VoltaInstances, AreThoseWithGates) {
 
 TEST(VoltaDispatch, TakesTheRowOfTheProblem) {
   const Problem problem{.head_dim = 64};
-  EXPECT_EQ(forward_id(kFp32Acc, problem, kVolta), "volta-fp32acc/fwd/d64");
-  EXPECT_EQ(forward_id(kMixedAcc, problem, kVolta), "volta-mixedacc/fwd/d64");
-  EXPECT_EQ(forward_id(kFp16Acc, problem, kVolta), "volta-fp16acc/fwd/d64");
-  EXPECT_EQ(forward_id(kFp16AccO16, problem, kVolta), "volta-fp16acc-o16/fwd/d64");
+  EXPECT_EQ(forward_id(kFp32, problem, kVolta), "volta-fp32acc/fwd/d64");
+  EXPECT_EQ(forward_id(kFp16, problem, kVolta), "volta-fp16acc/fwd/d64");
   EXPECT_EQ(backward_id(problem, true, kVolta), "volta-fp32acc/bwd/d64");
   EXPECT_EQ(backward_id(problem, false, kVolta), "volta-fp32acc/bwd/d64/deterministic");
 }
 
 TEST(VoltaDispatch, PadsToTheNextTile) {
-  EXPECT_EQ(forward_id(kFp32Acc, {.head_dim = 8}, kVolta), "volta-fp32acc/fwd/d32");
-  EXPECT_EQ(forward_id(kFp32Acc, {.head_dim = 32}, kVolta), "volta-fp32acc/fwd/d32");
-  EXPECT_EQ(forward_id(kFp32Acc, {.head_dim = 40}, kVolta), "volta-fp32acc/fwd/d64/padded");
-  EXPECT_EQ(forward_id(kFp32Acc, {.head_dim = 56}, kVolta), "volta-fp32acc/fwd/d64/padded");
-  EXPECT_EQ(forward_id(kFp32Acc, {.head_dim = 72}, kVolta), "volta-fp32acc/fwd/d80");
-  EXPECT_EQ(forward_id(kFp32Acc, {.head_dim = 80}, kTuring), "volta-fp32acc/fwd/d80");
-  EXPECT_EQ(forward_id(kFp32Acc, {.head_dim = 88}, kVolta), "volta-fp32acc/fwd/d96");
-  EXPECT_EQ(forward_id(kFp32Acc, {.head_dim = 96}, kTuring), "volta-fp32acc/fwd/d128/padded/4");
-  EXPECT_EQ(forward_id(kFp32Acc, {.seqlen_q = 256, .head_dim = 104}, kVolta),
+  EXPECT_EQ(forward_id(kFp32, {.head_dim = 8}, kVolta), "volta-fp32acc/fwd/d32");
+  EXPECT_EQ(forward_id(kFp32, {.head_dim = 32}, kVolta), "volta-fp32acc/fwd/d32");
+  EXPECT_EQ(forward_id(kFp32, {.head_dim = 40}, kVolta), "volta-fp32acc/fwd/d64/padded");
+  EXPECT_EQ(forward_id(kFp32, {.head_dim = 56}, kVolta), "volta-fp32acc/fwd/d64/padded");
+  EXPECT_EQ(forward_id(kFp32, {.head_dim = 72}, kVolta), "volta-fp32acc/fwd/d80");
+  EXPECT_EQ(forward_id(kFp32, {.head_dim = 80}, kTuring), "volta-fp32acc/fwd/d80");
+  EXPECT_EQ(forward_id(kFp32, {.head_dim = 88}, kVolta), "volta-fp32acc/fwd/d96");
+  EXPECT_EQ(forward_id(kFp32, {.head_dim = 96}, kTuring), "volta-fp32acc/fwd/d128/padded/4");
+  EXPECT_EQ(forward_id(kFp32, {.seqlen_q = 256, .head_dim = 104}, kVolta),
             "volta-fp32acc/fwd/d128/padded");
-  EXPECT_EQ(forward_id(kFp32Acc, {.seqlen_q = 256, .head_dim = 120}, kTuring),
+  EXPECT_EQ(forward_id(kFp32, {.seqlen_q = 256, .head_dim = 120}, kTuring),
             "volta-fp32acc/fwd/d128/padded/4");
-  EXPECT_EQ(forward_id(kFp32Acc, {.head_dim = 136}, kVolta), "volta-fp32acc/fwd/d256");
-  EXPECT_EQ(forward_id(kFp32Acc, {.head_dim = 256}, kVolta), "volta-fp32acc/fwd/d256");
+  EXPECT_EQ(forward_id(kFp32, {.head_dim = 136}, kVolta), "volta-fp32acc/fwd/d256");
+  EXPECT_EQ(forward_id(kFp32, {.head_dim = 256}, kVolta), "volta-fp32acc/fwd/d256");
   EXPECT_EQ(backward_id({.head_dim = 72}, true, kVolta), "volta-fp32acc/bwd/d80");
   EXPECT_EQ(backward_id({.head_dim = 80}, false, kVolta), "volta-fp32acc/bwd/d80/deterministic");
   EXPECT_EQ(backward_id({.head_dim = 96}, true, kVolta), "volta-fp32acc/bwd/d96");
@@ -108,35 +106,33 @@ TEST(VoltaDispatch, PadsToTheNextTile) {
 
 TEST(VoltaDispatch, DropsOnlyFromAThresholdOn) {
   Problem problem{.seqlen_q = 256, .head_dim = 128, .dropout_p = 0.1f};
-  EXPECT_EQ(forward_id(kFp32Acc, problem, kVolta), "volta-fp32acc/fwd/d128/dropout");
+  EXPECT_EQ(forward_id(kFp32, problem, kVolta), "volta-fp32acc/fwd/d128/dropout");
   problem.dropout_p = 1e-4f;  // no 256th
-  EXPECT_EQ(forward_id(kFp32Acc, problem, kVolta), "volta-fp32acc/fwd/d128");
+  EXPECT_EQ(forward_id(kFp32, problem, kVolta), "volta-fp32acc/fwd/d128");
 }
 
 TEST(VoltaDispatch, TakesSmallerBlocksWhereSharedMemoryIs) {
   const Problem problem{.seqlen_q = 256, .head_dim = 128};
-  EXPECT_EQ(forward_id(kFp32Acc, problem, kTuring), "volta-fp32acc/fwd/d128/4");
+  EXPECT_EQ(forward_id(kFp32, problem, kTuring), "volta-fp32acc/fwd/d128/4");
   EXPECT_EQ(backward_id(problem, true, kTuring), "volta-fp32acc/bwd/d128/64/1");
 }
 
 TEST(VoltaDispatch, HasShortBlocksForShortWindows) {
   Problem problem{.seqlen_q = 4096, .seqlen_k = 4096, .head_dim = 128};
   problem.mask = MaskSpec::window(2048);
-  EXPECT_EQ(forward_id(kFp32Acc, problem, kVolta), "volta-fp32acc/fwd/d128/short");
-  EXPECT_EQ(forward_id(kMixedAcc, problem, kTuring), "volta-mixedacc/fwd/d128/short");
-  EXPECT_EQ(forward_id(kFp16Acc, problem, kVolta), "volta-fp16acc/fwd/d128");
+  EXPECT_EQ(forward_id(kFp32, problem, kVolta), "volta-fp32acc/fwd/d128/short");
   problem.dropout_p = 0.1f;
-  EXPECT_EQ(forward_id(kFp16AccO16, problem, kVolta), "volta-fp16acc-o16/fwd/d128/dropout/short");
+  EXPECT_EQ(forward_id(kFp16, problem, kVolta), "volta-fp16acc/fwd/d128/dropout/short");
   problem.dropout_p = 0.0f;
   problem.mask = MaskSpec::window(2049);
-  EXPECT_EQ(forward_id(kFp32Acc, problem, kVolta), "volta-fp32acc/fwd/d128");
+  EXPECT_EQ(forward_id(kFp32, problem, kVolta), "volta-fp32acc/fwd/d128");
   problem.mask = MaskSpec::band(600, 1447);
-  EXPECT_EQ(forward_id(kFp32Acc, problem, kVolta), "volta-fp32acc/fwd/d128/short");
+  EXPECT_EQ(forward_id(kFp32, problem, kVolta), "volta-fp32acc/fwd/d128/short");
   problem.mask = MaskSpec::window(128);
   problem.head_dim = 104;
-  EXPECT_EQ(forward_id(kFp32Acc, problem, kVolta), "volta-fp32acc/fwd/d128/short");
+  EXPECT_EQ(forward_id(kFp32, problem, kVolta), "volta-fp32acc/fwd/d128/short");
   problem.head_dim = 96;
-  EXPECT_EQ(forward_id(kFp32Acc, problem, kVolta), "volta-fp32acc/fwd/d96");
+  EXPECT_EQ(forward_id(kFp32, problem, kVolta), "volta-fp32acc/fwd/d96");
 }
 
 TEST(VoltaDispatch, HasShortBlocksOf64ColumnsInEachKernel) {
@@ -144,41 +140,37 @@ TEST(VoltaDispatch, HasShortBlocksOf64ColumnsInEachKernel) {
   problem.mask = MaskSpec::window(512);
   for (const int head_dim : {40, 64}) {
     problem.head_dim = head_dim;
-    EXPECT_EQ(forward_id(kFp32Acc, problem, kVolta), "volta-fp32acc/fwd/d64/short");
-    EXPECT_EQ(forward_id(kFp16Acc, problem, kTuring), "volta-fp16acc/fwd/d64/short");
-    EXPECT_EQ(forward_id(kMixedAcc, problem, kVolta), "volta-mixedacc/fwd/d64/short");
-    EXPECT_EQ(forward_id(kFp16AccO16, problem, kVolta), "volta-fp16acc-o16/fwd/d64/short");
+    EXPECT_EQ(forward_id(kFp32, problem, kVolta), "volta-fp32acc/fwd/d64/short");
+    EXPECT_EQ(forward_id(kFp16, problem, kVolta), "volta-fp16acc/fwd/d64/short");
     EXPECT_EQ(backward_id(problem, false, kTuring), "volta-fp32acc/bwd/d64/short/deterministic");
     EXPECT_EQ(dq_id(problem), "volta-fp32acc/bwd-dq/d64/short");
   }
   problem.dropout_p = 0.1f;
-  EXPECT_EQ(forward_id(kFp32Acc, problem, kVolta), "volta-fp32acc/fwd/d64/dropout/short");
+  EXPECT_EQ(forward_id(kFp32, problem, kVolta), "volta-fp32acc/fwd/d64/dropout/short");
   EXPECT_EQ(backward_id(problem, false, kVolta),
             "volta-fp32acc/bwd/d64/dropout/short/deterministic");
   EXPECT_EQ(dq_id(problem), "volta-fp32acc/bwd-dq/d64/dropout/short");
   problem.mask = MaskSpec::window(513);
-  EXPECT_EQ(forward_id(kMixedAcc, problem, kVolta), "volta-mixedacc/fwd/d64/dropout");
   problem.mask = MaskSpec::window(1024);
-  EXPECT_EQ(forward_id(kFp32Acc, problem, kVolta), "volta-fp32acc/fwd/d64/dropout/short");
+  EXPECT_EQ(forward_id(kFp32, problem, kVolta), "volta-fp32acc/fwd/d64/dropout/short");
   problem.mask = MaskSpec::window(1025);
-  EXPECT_EQ(forward_id(kFp32Acc, problem, kVolta), "volta-fp32acc/fwd/d64/dropout");
+  EXPECT_EQ(forward_id(kFp32, problem, kVolta), "volta-fp32acc/fwd/d64/dropout");
   problem.mask = MaskSpec::window(2048);
-  EXPECT_EQ(forward_id(kFp16Acc, problem, kVolta), "volta-fp16acc/fwd/d64/dropout/short");
-  EXPECT_EQ(forward_id(kFp16AccO16, problem, kVolta), "volta-fp16acc-o16/fwd/d64/dropout/short");
+  EXPECT_EQ(forward_id(kFp16, problem, kVolta), "volta-fp16acc/fwd/d64/dropout/short");
   EXPECT_EQ(backward_id(problem, false, kVolta),
             "volta-fp32acc/bwd/d64/dropout/short/deterministic");
   EXPECT_EQ(dq_id(problem), "volta-fp32acc/bwd-dq/d64/dropout/short");
   problem.mask = MaskSpec::window(2049);
-  EXPECT_EQ(forward_id(kFp16AccO16, problem, kVolta), "volta-fp16acc-o16/fwd/d64/dropout");
+  EXPECT_EQ(forward_id(kFp16, problem, kVolta), "volta-fp16acc/fwd/d64/dropout");
   EXPECT_EQ(backward_id(problem, true, kVolta), "volta-fp32acc/bwd/d64/dropout");
   EXPECT_EQ(dq_id(problem), "volta-fp32acc/bwd-dq/d64/dropout");
   problem.mask = MaskSpec::window(128);
   problem.head_dim = 32;
-  EXPECT_EQ(forward_id(kFp32Acc, problem, kVolta), "volta-fp32acc/fwd/d32/dropout");
+  EXPECT_EQ(forward_id(kFp32, problem, kVolta), "volta-fp32acc/fwd/d32/dropout");
   problem.head_dim = 64;
   problem.mask = MaskSpec::full();
   problem.seqlen_q = 128;  // an odd number of blocks
-  EXPECT_EQ(forward_id(kFp32Acc, problem, kVolta), "volta-fp32acc/fwd/d64/dropout");
+  EXPECT_EQ(forward_id(kFp32, problem, kVolta), "volta-fp32acc/fwd/d64/dropout");
 }
 
 TEST(VoltaDispatch, RelaysDqOfWindows) {
@@ -205,7 +197,7 @@ TEST(VoltaDispatch, RelaysDqOfWindows) {
 
 TEST(VoltaDispatch, HasShortBlocksWhereALongOneWouldBeHalfEmpty) {
   const auto id_of = [](int seqlen_q) {
-    return forward_id(kFp32Acc, {.seqlen_q = seqlen_q, .seqlen_k = 2048, .head_dim = 128}, kVolta);
+    return forward_id(kFp32, {.seqlen_q = seqlen_q, .seqlen_k = 2048, .head_dim = 128}, kVolta);
   };
   for (const int seqlen_q : {1, 128, 257, 384, 1920}) {
     EXPECT_EQ(id_of(seqlen_q), "volta-fp32acc/fwd/d128/short") << seqlen_q;
@@ -219,7 +211,7 @@ TEST(VoltaDispatch, HasShortBlocksOf128ColumnsWhereAMaskHidesSomeOfFewKeys) {
   const auto id_of = [](const MaskSpec& mask, int seqlen, int head_dim = 128) {
     const Problem problem{
         .seqlen_q = seqlen, .seqlen_k = seqlen, .head_dim = head_dim, .mask = mask};
-    return forward_id(kFp32Acc, problem, kVolta);
+    return forward_id(kFp32, problem, kVolta);
   };
   EXPECT_EQ(id_of(MaskSpec::causal(), 512), "volta-fp32acc/fwd/d128/short");
   EXPECT_EQ(id_of(MaskSpec::causal(), 500), "volta-fp32acc/fwd/d128/short");
@@ -245,10 +237,10 @@ TEST(VoltaDispatch, TakesNoWindowForShortThatHasAllKeys) {
 }
 
 TEST(VoltaDispatch, RefusesWhatHasNoRow) {
-  EXPECT_THROW(forward_id(kFp32Acc, {.head_dim = 264}, kVolta), std::invalid_argument);
-  EXPECT_THROW(forward_id(kFp32Acc, {.head_dim = 136}, kTuring), std::invalid_argument);
-  EXPECT_THROW(forward_id(kFp32Acc, {.head_dim = 60}, kVolta), std::invalid_argument);
-  EXPECT_THROW(forward_id(kFp32Acc, {.head_dim = 64}, 1 << 10), std::invalid_argument);
+  EXPECT_THROW(forward_id(kFp32, {.head_dim = 264}, kVolta), std::invalid_argument);
+  EXPECT_THROW(forward_id(kFp32, {.head_dim = 136}, kTuring), std::invalid_argument);
+  EXPECT_THROW(forward_id(kFp32, {.head_dim = 60}, kVolta), std::invalid_argument);
+  EXPECT_THROW(forward_id(kFp32, {.head_dim = 64}, 1 << 10), std::invalid_argument);
 }
 
 }  // namespace

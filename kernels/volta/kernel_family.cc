@@ -67,40 +67,33 @@ Support supports_packed(const Problem& packed, const KernelDevice& device) {
 }
 
 /// Of one pass.
-template <ForwardAccumulators kAccumulators>
+template <Accumulator kAccumulator>
 std::uint64_t bytes_of_pass(const Problem& problem, Pass pass, bool is_deterministic) {
   if (problem.sparse && problem.head_dim <= kMostHeadDim) {
     return has_mask_passes(problem)
-               ? passes_workspace(kAccumulators, problem, pass, is_deterministic).bytes
-               : sparse_workspace_bytes(kAccumulators, problem, pass, is_deterministic);
+               ? passes_workspace(kAccumulator, problem, pass, is_deterministic).bytes
+               : sparse_workspace_bytes(kAccumulator, problem, pass, is_deterministic);
   }
   return pass == Pass::kForward ? 0 : backward_workspace_bytes_of_grid(problem, is_deterministic);
 }
 
 /// A training step has room for either of its passes, which follow each other.
-template <ForwardAccumulators kAccumulators>
+template <Accumulator kAccumulator>
 std::uint64_t workspace_bytes(const Problem& problem, Pass pass, bool is_deterministic) {
   const auto of = [&](Pass each) {
-    return bytes_of_pass<kAccumulators>(problem, each, is_deterministic);
+    return bytes_of_pass<kAccumulator>(problem, each, is_deterministic);
   };
   return pass == Pass::kForwardBackward ? std::max(of(Pass::kForward), of(Pass::kBackward))
                                         : of(pass);
 }
 
-/// Of one that has forward passes alone.
-template <ForwardAccumulators kAccumulators>
-std::uint64_t forward_workspace_bytes(const Problem& problem, Pass /*pass*/,
-                                      bool /*is_deterministic*/) {
-  return bytes_of_pass<kAccumulators>(problem, Pass::kForward, false);
-}
-
-template <ForwardAccumulators kAccumulators>
+template <Accumulator kAccumulator>
 EmulationReport emulate(const Problem& problem, const ForwardTensors& tensors,
                         const EmulationOptions& options, std::span<const SampleTile> tiles) {
   const auto emulate_whole = [&](const Problem& of, const ForwardTensors& tensors_of,
                                  std::span<const SampleTile> tiles_of) {
     const auto emulate_one = of.sparse ? emulate_sparse_forward : emulate_forward;
-    return emulate_one(kAccumulators, of, tensors_of, options, tiles_of);
+    return emulate_one(kAccumulator, of, tensors_of, options, tiles_of);
   };
   return has_mask_passes(problem)
              ? emulate_passes_forward(problem, tensors, options, tiles, emulate_whole)
@@ -108,11 +101,11 @@ EmulationReport emulate(const Problem& problem, const ForwardTensors& tensors,
 }
 
 /// Patterns have instances for 96 KiB alone.
-template <ForwardAccumulators kAccumulators>
+template <Accumulator kAccumulator>
 void add_lists(const Problem& problem, Pass pass, bool is_deterministic, PatternLists& lists) {
   const Wanted wanted{problem, kLargeSharedBytes};
   if (pass == Pass::kForward) {
-    visit_forward<Blocks::kSparse>(kAccumulators, wanted, [&](auto row, auto /*id*/) {
+    visit_forward<Blocks::kSparse>(kAccumulator, wanted, [&](auto row, auto /*id*/) {
       lists.add({*problem.sparse, kSparseForward<decltype(row)>});
     });
     return;
@@ -121,26 +114,26 @@ void add_lists(const Problem& problem, Pass pass, bool is_deterministic, Pattern
     lists.add({*problem.sparse, kSparseKeys<decltype(row)>});
   };
   if (has_sparse_relay(problem, is_deterministic)) {
-    visit_backward_relay<Blocks::kSparse>(kAccumulators.qk, wanted, add_keys);
+    visit_backward_relay<Blocks::kSparse>(kAccumulator, wanted, add_keys);
     return;
   }
-  visit_backward<Blocks::kSparse>(kAccumulators.qk, !is_deterministic, wanted, add_keys);
+  visit_backward<Blocks::kSparse>(kAccumulator, !is_deterministic, wanted, add_keys);
   if (!is_deterministic) return;
-  visit_backward_dq<Blocks::kSparse>(kAccumulators.qk, wanted, [&](auto row, auto /*id*/) {
+  visit_backward_dq<Blocks::kSparse>(kAccumulator, wanted, [&](auto row, auto /*id*/) {
     lists.add({*problem.sparse, kSparseQueries<decltype(row)>});
   });
 }
 
-template <ForwardAccumulators kAccumulators>
+template <Accumulator kAccumulator>
 PatternLists sparse_lists(const Problem& problem, Pass pass, bool is_deterministic) {
   PatternLists lists;
   if (!has_mask_passes(problem)) {
-    add_lists<kAccumulators>(problem, pass, is_deterministic, lists);
+    add_lists<kAccumulator>(problem, pass, is_deterministic, lists);
     return lists;
   }
   for (const Problem& view : problems_of_views(problem)) {
     lists.begin_view();
-    if (view.sparse) add_lists<kAccumulators>(view, pass, is_deterministic, lists);
+    if (view.sparse) add_lists<kAccumulator>(view, pass, is_deterministic, lists);
   }
   return lists;
 }
@@ -159,11 +152,11 @@ EmulationReport emulate(const Problem& problem, const BackwardTensors& tensors,
              : emulate_whole(problem, tensors, sample);
 }
 
-template <ForwardAccumulators kAccumulators>
+template <Accumulator kAccumulator>
 EmulationReport emulate_packed(const Problem& packed, const PackedLengths& lengths,
                                const ForwardTensors& tensors, const EmulationOptions& options,
                                std::span<const SampleTile> tiles) {
-  return emulate_packed_forward(kAccumulators, packed, lengths, tensors, options, tiles);
+  return emulate_packed_forward(kAccumulator, packed, lengths, tensors, options, tiles);
 }
 
 template <Accumulator kAccumulator>
@@ -175,9 +168,9 @@ EmulationReport emulate_packed(const Problem& packed, const PackedLengths& lengt
 }
 
 #ifdef SPARKBENCH_HAS_CUDA
-template <ForwardAccumulators kAccumulators>
+template <Accumulator kAccumulator>
 void launch(const Problem& problem, const ForwardTensors& tensors, CUstream_st* stream) {
-  launch_forward(kAccumulators, problem, tensors, stream);
+  launch_forward(kAccumulator, problem, tensors, stream);
 }
 
 template <Accumulator kAccumulator>
@@ -186,10 +179,10 @@ void launch(const Problem& problem, const BackwardTensors& tensors, void* worksp
   launch_backward(kAccumulator, problem, tensors, workspace, is_deterministic, stream);
 }
 
-template <ForwardAccumulators kAccumulators>
+template <Accumulator kAccumulator>
 void launch_packed(const Problem& packed, const PackedLengths& lengths,
                    const ForwardTensors& tensors, void* workspace, CUstream_st* stream) {
-  launch_packed_forward(kAccumulators, packed, lengths, tensors, workspace, stream);
+  launch_packed_forward(kAccumulator, packed, lengths, tensors, workspace, stream);
 }
 
 template <Accumulator kAccumulator>
@@ -200,20 +193,20 @@ void launch_packed(const Problem& packed, const PackedLengths& lengths,
                          stream);
 }
 
-template <ForwardAccumulators kAccumulators>
+template <Accumulator kAccumulator>
 void launch_sparse(const Problem& problem, const ForwardTensors& tensors, void* workspace,
                    const PatternLists& lists, const void* memory, CUstream_st* stream) {
   if (!has_mask_passes(problem)) {
-    return launch_sparse_forward(kAccumulators, problem, tensors, workspace, lists, 0, memory,
+    return launch_sparse_forward(kAccumulator, problem, tensors, workspace, lists, 0, memory,
                                  stream);
   }
   launch_passes_forward(
-      problem, tensors, workspace, passes_workspace(kAccumulators, problem, Pass::kForward, false),
+      problem, tensors, workspace, passes_workspace(kAccumulator, problem, Pass::kForward, false),
       [&](const ViewLaunch& view, const ForwardTensors& of_view, void* own) {
         if (!view.problem.sparse) {
-          return launch_forward(kAccumulators, view.problem, of_view, stream);
+          return launch_forward(kAccumulator, view.problem, of_view, stream);
         }
-        launch_sparse_forward(kAccumulators, view.problem, of_view, own, lists,
+        launch_sparse_forward(kAccumulator, view.problem, of_view, own, lists,
                               lists.first_of_view(view.view), memory, stream);
       },
       stream);
@@ -229,7 +222,7 @@ void launch_sparse(const Problem& problem, const BackwardTensors& tensors, void*
   }
   launch_passes_backward(
       problem, tensors, workspace,
-      passes_workspace(accumulators_of(kAccumulator), problem, Pass::kBackward, is_deterministic),
+      passes_workspace(kAccumulator, problem, Pass::kBackward, is_deterministic),
       [&](const ViewLaunch& view, const BackwardTensors& of_view, void* own) {
         if (!view.problem.sparse) {
           return launch_backward(kAccumulator, view.problem, of_view, own, is_deterministic,
@@ -241,71 +234,56 @@ void launch_sparse(const Problem& problem, const BackwardTensors& tensors, void*
       stream);
 }
 
-template <ForwardAccumulators kAccumulators>
-constexpr ForwardFunctions kForward = {emulate<kAccumulators>, launch<kAccumulators>};
+template <Accumulator kAccumulator>
+constexpr ForwardFunctions kForward = {emulate<kAccumulator>, launch<kAccumulator>};
 template <Accumulator kAccumulator>
 constexpr BackwardFunctions kBackward = {emulate<kAccumulator>, launch<kAccumulator>};
-template <ForwardAccumulators kAccumulators>
-constexpr auto kLaunchPackedForward = launch_packed<kAccumulators>;
+template <Accumulator kAccumulator>
+constexpr auto kLaunchPackedForward = launch_packed<kAccumulator>;
 template <Accumulator kAccumulator>
 constexpr auto kLaunchPackedBackward = launch_packed<kAccumulator>;
-template <ForwardAccumulators kAccumulators>
-constexpr auto kLaunchSparseForward = launch_sparse<kAccumulators>;
+template <Accumulator kAccumulator>
+constexpr auto kLaunchSparseForward = launch_sparse<kAccumulator>;
 template <Accumulator kAccumulator>
 constexpr auto kLaunchSparseBackward = launch_sparse<kAccumulator>;
 #else
-template <ForwardAccumulators kAccumulators>
-constexpr ForwardFunctions kForward = {emulate<kAccumulators>, nullptr};
+template <Accumulator kAccumulator>
+constexpr ForwardFunctions kForward = {emulate<kAccumulator>, nullptr};
 template <Accumulator kAccumulator>
 constexpr BackwardFunctions kBackward = {emulate<kAccumulator>, nullptr};
-template <ForwardAccumulators kAccumulators>
+template <Accumulator kAccumulator>
 constexpr auto kLaunchPackedForward = nullptr;
 template <Accumulator kAccumulator>
 constexpr auto kLaunchPackedBackward = nullptr;
-template <ForwardAccumulators kAccumulators>
+template <Accumulator kAccumulator>
 constexpr auto kLaunchSparseForward = nullptr;
 template <Accumulator kAccumulator>
 constexpr auto kLaunchSparseBackward = nullptr;
 #endif
 
-template <ForwardAccumulators kAccumulators>
-constexpr AttentionKernel forward_kernel(std::string_view name, std::string_view summary) {
+template <Accumulator kAccumulator>
+constexpr AttentionKernel kernel(std::string_view name, std::string_view summary) {
   return {.name = name,
           .summary = summary,
-          .accumulator = kAccumulators.qk,
+          .accumulator = kAccumulator,
           .instruction = MmaInstruction::kM8n8k4,
           .supports = supports,
-          .workspace_bytes = forward_workspace_bytes<kAccumulators>,
-          .forward = kForward<kAccumulators>,
-          .backward = {},
+          .workspace_bytes = workspace_bytes<kAccumulator>,
+          .forward = kForward<kAccumulator>,
+          .backward = kBackward<kAccumulator>,
           .packed = {.supports = supports_packed,
                      .workspace_bytes = packed_workspace_bytes,
-                     .emulate_forward = emulate_packed<kAccumulators>,
-                     .launch_forward = kLaunchPackedForward<kAccumulators>,
-                     .emulate_backward = nullptr,
-                     .launch_backward = nullptr},
-          .sparse = {sparse_lists<kAccumulators>, kLaunchSparseForward<kAccumulators>, nullptr}};
-}
-
-template <ForwardAccumulators kAccumulators>
-constexpr AttentionKernel kernel(std::string_view name, std::string_view summary) {
-  AttentionKernel both = forward_kernel<kAccumulators>(name, summary);
-  both.backward = kBackward<kAccumulators.qk>;
-  both.packed.emulate_backward = emulate_packed<kAccumulators.qk>;
-  both.packed.launch_backward = kLaunchPackedBackward<kAccumulators.qk>;
-  both.workspace_bytes = workspace_bytes<kAccumulators>;
-  both.sparse.launch_backward = kLaunchSparseBackward<kAccumulators.qk>;
-  return both;
+                     .emulate_forward = emulate_packed<kAccumulator>,
+                     .launch_forward = kLaunchPackedForward<kAccumulator>,
+                     .emulate_backward = emulate_packed<kAccumulator>,
+                     .launch_backward = kLaunchPackedBackward<kAccumulator>},
+          .sparse = {sparse_lists<kAccumulator>, kLaunchSparseForward<kAccumulator>,
+                     kLaunchSparseBackward<kAccumulator>}};
 }
 
 constexpr AttentionKernel kKernels[] = {
-    kernel<kFp16Acc>("volta-fp16acc",
-                     "m8n8k4, FP16 accumulators inside a tile of keys, FP32 across tiles"),
-    kernel<kFp32Acc>("volta-fp32acc", "m8n8k4, FP32 accumulators"),
-    forward_kernel<kMixedAcc>("volta-mixedacc",
-                              "m8n8k4, FP16 accumulators of the scores, FP32 of the output"),
-    forward_kernel<kFp16AccO16>("volta-fp16acc-o16",
-                                "m8n8k4, FP16 accumulators across tiles too, as in the paper"),
+    kernel<Accumulator::kFp16>("volta-fp16acc", "m8n8k4, FP16 accumulators, as in the paper"),
+    kernel<Accumulator::kFp32>("volta-fp32acc", "m8n8k4, FP32 accumulators"),
 };
 
 }  // namespace

@@ -55,8 +55,8 @@ TEST(VoltaOrder, OfAGridIsThePatternByItsDefinition) {
                                                       {"volta-fp32acc", 128, 0.2f},
                                                       {"volta-fp32acc", 200, 0.2f},
                                                       {"volta-fp16acc", 64, 0.2f},
-                                                      {"volta-mixedacc", 128, 0.0f},
-                                                      {"volta-fp16acc-o16", 256, 0.2f}}) {
+                                                      {"volta-fp16acc", 128, 0.0f},
+                                                      {"volta-fp16acc", 256, 0.2f}}) {
       const GridOrder& order =
           orders[static_cast<std::size_t>(draw(random, 0, static_cast<int>(orders.size()) - 1))];
       const GridOrder of_keys = counted_first_along(draw(random, 0, kOrderAxes - 1), order);

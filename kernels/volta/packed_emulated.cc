@@ -174,7 +174,7 @@ class PackedBackwardPass {
 
 }  // namespace
 
-EmulationReport emulate_packed_forward(ForwardAccumulators accumulators, const Problem& packed,
+EmulationReport emulate_packed_forward(Accumulator accumulator, const Problem& packed,
                                        const PackedLengths& lengths, const ForwardTensors& tensors,
                                        const EmulationOptions& options,
                                        std::span<const SampleTile> tiles) {
@@ -182,7 +182,7 @@ EmulationReport emulate_packed_forward(ForwardAccumulators accumulators, const P
   ForwardParams params = forward_params(packed, tensors);
   EmulationReport report;
   const Wanted wanted{packed, options.shared_bytes_per_block};
-  visit_forward<Blocks::kPacked>(accumulators, wanted, [&, tiles](auto row, auto id) {
+  visit_forward<Blocks::kPacked>(accumulator, wanted, [&, tiles](auto row, auto id) {
     using Config = decltype(row);
     const EmulatedWorkList list(packed, lengths, kForwardList<Config>);
     if (list.size() == 0) return;

@@ -7,14 +7,13 @@
 #include "kernels/packed.h"
 #include "kernels/sample.h"
 #include "kernels/tensors.h"
-#include "kernels/volta/accumulators.h"
 
 namespace sparkbench::volta {
 
 /// Host pointers. Throws std::invalid_argument as check_packed() does. Tiles and sample are as
 /// PackedFunctions has them. Of a sample, counts of blocks that did not run go by how much they
 /// walk (work_list.h).
-EmulationReport emulate_packed_forward(ForwardAccumulators accumulators, const Problem& packed,
+EmulationReport emulate_packed_forward(Accumulator accumulator, const Problem& packed,
                                        const PackedLengths& lengths, const ForwardTensors& tensors,
                                        const EmulationOptions& options,
                                        std::span<const SampleTile> tiles);

@@ -68,13 +68,13 @@ void launch_key_gradients(const BackwardParams& params, const Wanted& wanted, in
 
 }  // namespace
 
-void launch_packed_forward(ForwardAccumulators accumulators, const Problem& packed,
+void launch_packed_forward(Accumulator accumulator, const Problem& packed,
                            const PackedLengths& lengths, const ForwardTensors& tensors,
                            void* workspace, CUstream_st* stream) {
   check_packed(packed, lengths);
   ForwardParams params = forward_params(packed, tensors);
   const Wanted wanted{packed, shared_bytes_per_block()};
-  visit_forward<Blocks::kPacked>(accumulators, wanted, [&](auto row, auto /*id*/) {
+  visit_forward<Blocks::kPacked>(accumulator, wanted, [&](auto row, auto /*id*/) {
     using Config = decltype(row);
     const WorkListParams list = work_list(packed, lengths, kForwardList<Config>, workspace);
     launch_lists(list, {}, stream);

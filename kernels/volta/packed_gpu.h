@@ -3,7 +3,6 @@
 
 #include "kernels/packed.h"
 #include "kernels/tensors.h"
-#include "kernels/volta/accumulators.h"
 
 struct CUstream_st;
 
@@ -13,7 +12,7 @@ namespace sparkbench::volta {
 /// packed_backward_workspace_bytes() aligned to 256 bytes, `stream` a cudaStream_t. Asynchronous,
 /// and no host waits for the lengths; a launch that the driver refuses throws std::runtime_error.
 /// Throws std::invalid_argument as check_packed() does.
-void launch_packed_forward(ForwardAccumulators accumulators, const Problem& packed,
+void launch_packed_forward(Accumulator accumulator, const Problem& packed,
                            const PackedLengths& lengths, const ForwardTensors& tensors,
                            void* workspace, CUstream_st* stream);
 void launch_packed_backward(Accumulator accumulator, const Problem& packed,

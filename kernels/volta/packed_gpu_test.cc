@@ -39,9 +39,6 @@ INSTANTIATE_TEST_SUITE_P(Instances, VoltaPackedGpu,
                          testing::Combine(testing::Values("volta-fp16acc", "volta-fp32acc"),
                                           testing::Values(32, 64, 80, 96, 128, 160, 256),
                                           testing::Values(0.0f, 0.1f)));
-INSTANTIATE_TEST_SUITE_P(ForwardInstances, VoltaPackedGpu,
-                         testing::Combine(testing::Values("volta-mixedacc", "volta-fp16acc-o16"),
-                                          testing::Values(64, 128, 256), testing::Values(0.1f)));
 
 /// Of 128 columns dQ's last bits depend on which of two warps comes first.
 TEST(VoltaPackedRelayGpu, HasDqsEmulatedBits) {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include "kernels/saturating.h"
-#include "kernels/volta/accumulators.h"
 #include "kernels/volta/backward/workspace.h"
 #include "kernels/work_lists.h"
 

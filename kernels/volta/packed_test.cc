@@ -34,9 +34,6 @@ TEST_P(VoltaPacked, HasThemWithoutMaskAndDropout) {
 INSTANTIATE_TEST_SUITE_P(Instances, VoltaPacked,
                          testing::Combine(testing::Values("volta-fp16acc", "volta-fp32acc"),
                                           testing::Values(24, 64, 80, 88, 128, 160, 256)));
-INSTANTIATE_TEST_SUITE_P(ForwardInstances, VoltaPacked,
-                         testing::Combine(testing::Values("volta-mixedacc", "volta-fp16acc-o16"),
-                                          testing::Values(64, 128, 256)));
 
 class VoltaPackedMasks : public testing::TestWithParam<MaskSpec> {};
 

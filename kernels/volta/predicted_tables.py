@@ -20,9 +20,7 @@ PAGES = [HERE / "README.md", HERE / "predicted.md", HERE.parents[1] / "README.md
          HERE.parent / "acsr" / "README.md", HERE.parent / "python" / "README.md"]  # fmt: skip
 NAMES = {
     "volta-fp32acc": "FP32-ACC",
-    "volta-mixedacc": "mixed",
     "volta-fp16acc": "FP16-ACC",
-    "volta-fp16acc-o16": "FP16-ACC, O in FP16",
 }
 PASSES = {"fwd": "forward", "bwd": "backward"}
 TILES = (32, 64, 80, 96, 128, 256)  # columns of the products: kernels/volta/instances.h

@@ -15,9 +15,8 @@ namespace sparkbench::volta {
 
 /// By the cycle model short blocks are faster up to so many keys a row of a window, since one
 /// begins and ends while others compute, and since fewer of their rows see none of a tile,
-constexpr int short_forward_window(int columns, Accumulator scores, Accumulator pv) {
-  if (columns == 128) return 2048;
-  return pv == Accumulator::kFp16 ? 2048 : scores == Accumulator::kFp32 ? 1024 : 512;
+constexpr int short_forward_window(int columns, Accumulator accumulator) {
+  return columns == 64 && accumulator == Accumulator::kFp32 ? 1024 : 2048;
 }
 inline constexpr int kShortBackwardWindow = 2048;
 /// and at 128 columns up to so many keys of a sequence of which a mask hides some: of the tiles

@@ -278,14 +278,14 @@ class SparseBackwardPass {
 
 }  // namespace
 
-EmulationReport emulate_sparse_forward(ForwardAccumulators accumulators, const Problem& problem,
+EmulationReport emulate_sparse_forward(Accumulator accumulator, const Problem& problem,
                                        const ForwardTensors& tensors,
                                        const EmulationOptions& options,
                                        std::span<const SampleTile> tokens) {
   const Problem dense = without_pattern(problem);
   EmulationReport report;
   const Wanted wanted{dense, options.shared_bytes_per_block};
-  visit_forward<Blocks::kSparse>(accumulators, wanted, [&](auto row, auto id) {
+  visit_forward<Blocks::kSparse>(accumulator, wanted, [&](auto row, auto id) {
     using Config = decltype(row);
     const ListedForward kernel{
         id, Config::kThreads, sizeof(ForwardTiles<Config>), kSparseForward<Config>,

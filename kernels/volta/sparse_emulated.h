@@ -6,12 +6,11 @@
 #include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/sample.h"
 #include "kernels/tensors.h"
-#include "kernels/volta/accumulators.h"
 
 namespace sparkbench::volta {
 
 /// The problem has a pattern. As emulate_forward() and emulate_backward() otherwise.
-EmulationReport emulate_sparse_forward(ForwardAccumulators accumulators, const Problem& problem,
+EmulationReport emulate_sparse_forward(Accumulator accumulator, const Problem& problem,
                                        const ForwardTensors& tensors,
                                        const EmulationOptions& options,
                                        std::span<const SampleTile> tiles);

@@ -37,7 +37,7 @@ void launch_keys(BackwardParams params, const Problem& problem, const SparseTile
 
 }  // namespace
 
-void launch_sparse_forward(ForwardAccumulators accumulators, const Problem& problem,
+void launch_sparse_forward(Accumulator accumulator, const Problem& problem,
                            const ForwardTensors& tensors, void* workspace,
                            const PatternLists& lists, int first, const void* memory,
                            CUstream_st* stream) {
@@ -49,7 +49,7 @@ void launch_sparse_forward(ForwardAccumulators accumulators, const Problem& prob
   give_parts(params, dense, part_rows, in_workspace<Half>(workspace, parts.o),
              in_workspace<float>(workspace, parts.lse));
   const Wanted wanted{dense, shared_bytes_per_block()};
-  visit_forward<Blocks::kSparse>(accumulators, wanted, [&](auto row, auto /*id*/) {
+  visit_forward<Blocks::kSparse>(accumulator, wanted, [&](auto row, auto /*id*/) {
     using Config = decltype(row);
     launch<Config>(params, {problem.heads, lists[first].blocks_of_head(), problem.batch},
                    sizeof(ForwardTiles<Config>), stream);

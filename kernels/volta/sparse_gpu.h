@@ -3,7 +3,6 @@
 
 #include "kernels/pattern_lists.h"
 #include "kernels/tensors.h"
-#include "kernels/volta/accumulators.h"
 
 struct CUstream_st;
 
@@ -13,7 +12,7 @@ namespace sparkbench::volta {
 /// `memory` is where they were copied to, aligned to 16 bytes. `workspace` has the bytes of
 /// sparse_workspace_bytes() (sparse_parts.h), and is aligned to 256 bytes. As launch_forward() and
 /// launch_backward() otherwise.
-void launch_sparse_forward(ForwardAccumulators accumulators, const Problem& problem,
+void launch_sparse_forward(Accumulator accumulator, const Problem& problem,
                            const ForwardTensors& tensors, void* workspace,
                            const PatternLists& lists, int first, const void* memory,
                            CUstream_st* stream);

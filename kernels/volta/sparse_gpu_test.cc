@@ -113,10 +113,6 @@ INSTANTIATE_TEST_SUITE_P(Instances, VoltaSparseGpu,
                          testing::Combine(testing::Values("volta-fp16acc", "volta-fp32acc"),
                                           testing::Values(64, 80, 128, 200),
                                           testing::Values(0.0f, 0.1f)));
-INSTANTIATE_TEST_SUITE_P(OfOnePass, VoltaSparseGpu,
-                         testing::Combine(testing::Values("volta-mixedacc", "volta-fp16acc-o16"),
-                                          testing::Values(64, 128, 256),
-                                          testing::Values(0.0f, 0.1f)));
 
 }  // namespace
 }  // namespace sparkbench

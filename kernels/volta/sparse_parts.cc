@@ -28,15 +28,15 @@ void give_order(BackwardParams& params, const Problem& problem, const RowOrder& 
   if (walked.row_order != nullptr) params.query_order = order;
 }
 
-std::uint64_t sparse_workspace_bytes(ForwardAccumulators accumulators, const Problem& problem,
-                                     Pass pass, bool is_deterministic) {
+std::uint64_t sparse_workspace_bytes(Accumulator accumulator, const Problem& problem, Pass pass,
+                                     bool is_deterministic) {
   constexpr std::size_t kSharedBytes = std::size_t{96} << 10;  // patterns have no other instances
   const Wanted wanted{problem, kSharedBytes};
   const SparseMask& mask = *problem.sparse;
   const Problem walked = walked_problem(problem);
   if (pass == Pass::kForward) {
     int rows = 0;
-    visit_forward<Blocks::kSparse>(accumulators, wanted, [&](auto row, auto /*id*/) {
+    visit_forward<Blocks::kSparse>(accumulator, wanted, [&](auto row, auto /*id*/) {
       rows = rows_of_parts(mask, kSparseForward<decltype(row)>).stored;
     });
     return ForwardPartsWorkspace(problem, rows).bytes;
@@ -44,11 +44,11 @@ std::uint64_t sparse_workspace_bytes(ForwardAccumulators accumulators, const Pro
   if (has_sparse_relay(problem, is_deterministic)) return SparseRelayWorkspace(problem).bytes;
   int of_keys = 0, of_queries = 0;
   visit_backward<Blocks::kSparse>(
-      accumulators.qk, !is_deterministic, wanted, [&](auto row, auto /*id*/) {
+      accumulator, !is_deterministic, wanted, [&](auto row, auto /*id*/) {
         of_keys = rows_of_parts(mask, kSparseKeys<decltype(row)>).stored;
       });
   if (is_deterministic) {
-    visit_backward_dq<Blocks::kSparse>(accumulators.qk, wanted, [&](auto row, auto /*id*/) {
+    visit_backward_dq<Blocks::kSparse>(accumulator, wanted, [&](auto row, auto /*id*/) {
       of_queries = rows_of_parts(mask, kSparseQueries<decltype(row)>).stored;
     });
   }

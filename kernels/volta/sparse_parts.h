@@ -7,7 +7,6 @@
 #include "kernels/pattern_parts.h"
 #include "kernels/sparse_lists.h"
 #include "kernels/tile/merge_parts.h"
-#include "kernels/volta/accumulators.h"
 #include "kernels/volta/backward/params.h"
 
 namespace sparkbench::volta {
@@ -25,8 +24,8 @@ struct PartsWorkspace {
 
 /// That a pass over a pattern takes which is not run as passes. Throws std::invalid_argument where
 /// there is no instance for it.
-std::uint64_t sparse_workspace_bytes(ForwardAccumulators accumulators, const Problem& problem,
-                                     Pass pass, bool is_deterministic);
+std::uint64_t sparse_workspace_bytes(Accumulator accumulator, const Problem& problem, Pass pass,
+                                     bool is_deterministic);
 
 /// Which queries take part, and how they are numbered where the pattern has an order: as its keys.
 void give_order(BackwardParams& params, const Problem& problem, const RowOrder& order);

@@ -144,18 +144,14 @@ class PatternRun {
         inputs_(std::move(inputs)),
         d_o_(std::move(d_o)) {}
 
-  bool has_backward() const { return kernel_.backward.emulate != nullptr; }
-
-  /// On the emulated machine; calls check(report) of each pass that the kernel has.
+  /// On the emulated machine; calls check(report) of each pass.
   template <class Check>
   Passes emulate(const EmulationOptions& options, bool is_deterministic, Check check) const {
     Passes out{std::vector<Half>(problem_.q_elements()), std::vector<Half>(problem_.q_elements()),
                std::vector<Half>(problem_.k_elements()), std::vector<Half>(problem_.k_elements()),
                std::vector<float>(problem_.lse_elements())};
     check(kernel_.forward.emulate(problem_, forward(out), options, {}));
-    if (has_backward()) {
-      check(kernel_.backward.emulate(problem_, backward(out), options, is_deterministic, {}));
-    }
+    check(kernel_.backward.emulate(problem_, backward(out), options, is_deterministic, {}));
     return out;
   }
   ForwardTensors forward(Passes& out) const {

@@ -46,9 +46,9 @@ std::uint64_t queries_seeing(const Problem& problem, int key) {
 }
 
 /// Of the kernel that serves the problem.
-int forward_block_rows(ForwardAccumulators accumulators, const Problem& problem) {
+int forward_block_rows(Accumulator accumulator, const Problem& problem) {
   int rows = 0;
-  visit_forward(accumulators, {problem, EmulationOptions{}.shared_bytes_per_block},
+  visit_forward(accumulator, {problem, EmulationOptions{}.shared_bytes_per_block},
                 [&](auto row, auto /*id*/) { rows = decltype(row)::kBlockM; });
   return rows;
 }
@@ -174,17 +174,16 @@ void expect_traffic(const EmulationReport& report, const TrafficBytes& expected)
   EXPECT_EQ(conflicts_of(report), "");
 }
 
-/// `Accumulators` of a kernel, at a head_dim, causal or not, with a dropout_p.
-template <class Accumulators>
-class TrafficTest : public testing::TestWithParam<std::tuple<Accumulators, int, bool, float>> {
+/// A kernel's accumulator, at a head_dim, causal or not, with a dropout_p.
+class TrafficTest : public testing::TestWithParam<std::tuple<Accumulator, int, bool, float>> {
  protected:
-  Accumulators accumulators() const { return std::get<0>(this->GetParam()); }
+  Accumulator accumulator() const { return std::get<0>(GetParam()); }
 
   Problem problem_{.seqlen_q = kSeqlen,
                    .seqlen_k = kSeqlen,
-                   .head_dim = std::get<1>(this->GetParam()),
-                   .mask = MaskSpec::causal_if(std::get<2>(this->GetParam())),
-                   .dropout_p = std::get<3>(this->GetParam()),
+                   .head_dim = std::get<1>(GetParam()),
+                   .mask = MaskSpec::causal_if(std::get<2>(GetParam())),
+                   .dropout_p = std::get<3>(GetParam()),
                    .seed = 3};
   OwnedInputs inputs_ = make_inputs(problem_, Distribution::kNormal, 3);
   const EmulationOptions options_{.profile = &arithmetic_profile("volta"), .detect = false};
@@ -200,17 +199,17 @@ class TrafficTest : public testing::TestWithParam<std::tuple<Accumulators, int, 
   }
 };
 
-class VoltaForwardTraffic : public TrafficTest<ForwardAccumulators> {
+class VoltaForwardTraffic : public TrafficTest {
  protected:
   EmulationReport emulate(std::span<const SampleTile> tiles = {}) {
-    return emulate_forward(accumulators(), problem_,
+    return emulate_forward(accumulator(), problem_,
                            contiguous_tensors(problem_, inputs_.q.data(), inputs_.k.data(),
                                               inputs_.v.data(), o_.data(), lse_.data()),
                            options_, tiles);
   }
 };
 
-class VoltaBackwardTraffic : public TrafficTest<Accumulator> {
+class VoltaBackwardTraffic : public TrafficTest {
  protected:
   /// Of more tokens, or of rows that see no key, so that dQ has sums of all queries.
   void leave_relay() {
@@ -224,7 +223,7 @@ class VoltaBackwardTraffic : public TrafficTest<Accumulator> {
   EmulationReport emulate(bool is_deterministic, const BackwardSample& sample = {}) {
     std::vector<Half> d_o = inputs_.q, dq = inputs_.q, dk = inputs_.k, dv = inputs_.v;
     return emulate_backward(
-        accumulators(), problem_,
+        accumulator(), problem_,
         contiguous_tensors(problem_, inputs_.q.data(), inputs_.k.data(), inputs_.v.data(),
                            o_.data(), d_o.data(), lse_.data(), dq.data(), dk.data(), dv.data()),
         options_, is_deterministic, sample);
@@ -232,8 +231,7 @@ class VoltaBackwardTraffic : public TrafficTest<Accumulator> {
 };
 
 TEST_P(VoltaForwardTraffic, IsThatOfItsTiles) {
-  expect_traffic(emulate(),
-                 forward_traffic(problem_, forward_block_rows(accumulators(), problem_)));
+  expect_traffic(emulate(), forward_traffic(problem_, forward_block_rows(accumulator(), problem_)));
 }
 
 /// Of whatever seqlen is a multiple of every tile, the first and the last tile tell all others.
@@ -243,16 +241,16 @@ TEST_P(VoltaForwardTraffic, OfTheGridFollowsFromItsEndTiles) {
 }
 
 TEST_P(VoltaBackwardTraffic, IsThatOfItsTiles) {
-  expect_traffic(emulate(false), backward_traffic(accumulators(), problem_, false));
+  expect_traffic(emulate(false), backward_traffic(accumulator(), problem_, false));
 }
 
 TEST_P(VoltaBackwardTraffic, WithSumsOfAllQueriesIsThatOfItsTiles) {
   leave_relay();
-  expect_traffic(emulate(false), backward_traffic(accumulators(), problem_, false));
+  expect_traffic(emulate(false), backward_traffic(accumulator(), problem_, false));
 }
 
 TEST_P(VoltaBackwardTraffic, OfTheDeterministicPassIsItsTiles) {
-  expect_traffic(emulate(true), backward_traffic(accumulators(), problem_, true));
+  expect_traffic(emulate(true), backward_traffic(accumulator(), problem_, true));
 }
 
 /// Four heads that read two key heads.
@@ -263,7 +261,7 @@ TEST_P(VoltaBackwardTraffic, OfAGroupHasItsKeysOnce) {
   draw();
   for (const bool is_deterministic : {false, true}) {
     expect_traffic(emulate(is_deterministic),
-                   backward_traffic(accumulators(), problem_, is_deterministic));
+                   backward_traffic(accumulator(), problem_, is_deterministic));
   }
 }
 
@@ -279,21 +277,21 @@ TEST_P(VoltaBackwardTraffic, OfTheGridFollowsFromItsEndTiles) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Instances, VoltaForwardTraffic,
-    testing::Combine(testing::Values(kFp16Acc, kFp32Acc, kMixedAcc, kFp16AccO16),
-                     testing::Values(64, 128), testing::Bool(), testing::Values(0.0f, 0.1f)));
+INSTANTIATE_TEST_SUITE_P(Instances, VoltaForwardTraffic,
+                         testing::Combine(testing::Values(Accumulator::kFp16, Accumulator::kFp32),
+                                          testing::Values(64, 128), testing::Bool(),
+                                          testing::Values(0.0f, 0.1f)));
 INSTANTIATE_TEST_SUITE_P(Instances, VoltaBackwardTraffic,
                          testing::Combine(testing::Values(Accumulator::kFp16, Accumulator::kFp32),
                                           testing::Values(64, 128), testing::Bool(),
                                           testing::Values(0.0f, 0.1f)));
 
 INSTANTIATE_TEST_SUITE_P(Dense, VoltaForwardTraffic,
-                         testing::Combine(testing::Values(kFp16Acc, kFp32Acc, kMixedAcc),
+                         testing::Combine(testing::Values(Accumulator::kFp16, Accumulator::kFp32),
                                           testing::Values(80), testing::Bool(),
                                           testing::Values(0.1f)));
 INSTANTIATE_TEST_SUITE_P(Wide, VoltaForwardTraffic,
-                         testing::Combine(testing::Values(kFp32Acc), testing::Values(256),
+                         testing::Combine(testing::Values(Accumulator::kFp32), testing::Values(256),
                                           testing::Values(true), testing::Values(0.1f)));
 INSTANTIATE_TEST_SUITE_P(Wide, VoltaBackwardTraffic,
                          testing::Combine(testing::Values(Accumulator::kFp32), testing::Values(256),

@@ -32,8 +32,8 @@ def attention(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, ac
                  these lengths; a file that it names is read then
     dropout_p    of an element of the softmax; the mask is drawn from the device's default generator
     scale        1 / sqrt(head_dim) unless given
-    accumulator  "fp32", "fp16", or for forward passes alone "mixed" and "fp16-o16". Passes whose sums in
-                 FP16 overflow are computed again in FP32; fp16_counts() tells how many
+    accumulator  "fp32" or "fp16". Passes whose sums in FP16 overflow are computed again in FP32;
+                 fp16_counts() tells how many
     deterministic  gradients have the same bits each time; None: as torch's own flag says
     dropout_scale  of what is kept: "applied", 1 / (1 - p) of the p applied in 256ths, or "asked",
                  1 / (1 - dropout_p), which is FlashAttention's
@@ -83,8 +83,6 @@ def attend(q, k, v, causal, mask, dropout_p, dropout_scale, scale, accumulator, 
         return _direct.attend(q, k, v, asked, sinks)
     _transforms.refuse_tangents(q, k, v, sinks)
     options = _options.options_of(*asked)
-    if _options.wants_gradient(q, k, v, sinks):
-        _options.refuse_gradient_of(accumulator)
     seed = _ops.draw_seed(q) if options[0] > 0 else None
     return (*torch.ops.spark.forward.default(q, k, v, seed, *options, sinks), seed)
 

@@ -172,7 +172,6 @@ class _Plan:
         """Raises the reason why there would be no gradients, before the forward pass."""
         if self.has_backward:
             return
-        _options.refuse_gradient_of(self.accumulator)
         if self.is_worth:
             _library.require(self.problem, _library.BACKWARD)
         self.has_backward = True

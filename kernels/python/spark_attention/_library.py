@@ -18,7 +18,7 @@ ALLOW_SLOW = os.environ.get("SPARK_ATTENTION_ALLOW_SLOW") == "1"
 GENERATION = os.environ.get("SPARK_ATTENTION_GENERATION", "")  # whose kernels GPUs run; "": any
 _GENERATION = GENERATION.encode()  # which problems point to
 DROPOUT_SCALES = {"applied": 0, "asked": 1}
-ACCUMULATORS = {"fp32": 0, "fp16": 1, "mixed": 2, "fp16-o16": 3}
+ACCUMULATORS = {"fp32": 0, "fp16": 1}
 
 
 class UnsupportedError(NotImplementedError):
@@ -311,5 +311,3 @@ def _most_entries():
 
 
 MOST_ENTRIES = _most_entries()  # of a batch, and heads: a grid has no more
-FORWARD_ALONE = tuple(name for name, number in ACCUMULATORS.items()
-                      if not _serves(BACKWARD, HEAD_DIMS[0], number))  # fmt: skip

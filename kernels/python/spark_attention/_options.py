@@ -88,16 +88,3 @@ def window_of(window_size):
     if len(numbers) != 2:
         raise TypeError(f"window_size is {window_size!r}; allowed: two whole numbers, -1 for all keys")
     return [number if 0 <= number < _EVERYTHING else -1 for number in numbers]
-
-
-def wants_gradient(*tensors):
-    """Of those that are given."""
-    return torch.is_grad_enabled() and any([t is not None and t.requires_grad for t in tensors])
-
-
-def refuse_gradient_of(accumulator):
-    if accumulator in _library.FORWARD_ALONE:
-        raise _library.UnsupportedError(
-            f"accumulator {accumulator!r} has no backward pass: call it under torch.no_grad(), or "
-            "take fp32 or fp16"
-        )

@@ -76,8 +76,7 @@ class _Sdpa:
         return next((use for use in self._uses if use.thread == 0), None)
 
     def _begin(self, use):
-        if use.accumulator not in _library.ACCUMULATORS or use.accumulator in _library.FORWARD_ALONE:
-            raise ValueError(f"accumulator is {use.accumulator!r}; allowed: fp32, fp16")
+        _library.accumulator_of(use.accumulator)
         if use.over not in WAYS:
             raise ValueError(f"over is {use.over!r}; allowed: {', '.join(WAYS)}")
         with self._lock:

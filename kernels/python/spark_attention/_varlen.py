@@ -203,8 +203,6 @@ def attend_varlen(q, k, v, cu_seqlens_q, cu_seqlens_k, *asked, sinks=None):
     options = _options.options_of(*asked)
     _sinks.check(sinks, q)
     _transforms.refuse_tangents(q, k, v, sinks)
-    if _options.wants_gradient(q, k, v, sinks):
-        _options.refuse_gradient_of(asked[-2])
     seed = _ops.draw_seed(q) if options[0] > 0 else None
     out, lse = torch.ops.spark.varlen_forward.default(q, k, v, cu_seqlens_q, cu_seqlens_k, seed,
                                                       *options, sinks)  # fmt: skip

@@ -55,7 +55,7 @@ def attention(q, k, v, *, causal=False, mask=None, dropout_p=0.0, seed=None, sca
     seed         a whole number, an array of one, a uint32 array of its lower and upper half, or a key
                  of jax.random. The same seed drops the same elements, on each device
     scale        1 / sqrt(head_dim) unless given
-    accumulator  "fp32", "fp16", or without gradients "mixed" and "fp16-o16"
+    accumulator  "fp32" or "fp16"
     deterministic  gradients have the same bits each time
     return_lse   (out, lse); lse is [batch, heads, seqlen_q], float32, has no gradient, and is -inf where
                  a row sees no key

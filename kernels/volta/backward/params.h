@@ -8,7 +8,6 @@
 #include "kernels/tile/row_statistics.h"
 #include "kernels/tile/sparse_list.h"
 #include "kernels/tile/work_list.h"
-#include "kernels/volta/accumulators.h"
 #include "kernels/volta/backward/dq_relay.h"
 #include "kernels/volta/backward/walk.h"
 #include "kernels/volta/tile/quad_grid.h"

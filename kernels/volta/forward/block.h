@@ -4,7 +4,6 @@
 
 #include "kernels/planted_fault.h"
 #include "kernels/tile/forward_block.h"
-#include "kernels/volta/accumulators.h"
 #include "kernels/volta/forward/config.h"
 #include "kernels/volta/padding.h"
 #include "kernels/volta/tile/output_tile.h"
@@ -174,13 +173,21 @@ SPARK_DEVICE void stage_queries(Machine& machine, const ForwardParams& params,
   q.store(machine, tile);
 }
 
+/// A copy of a value for each row that a lane holds. Where the values themselves are passed on,
+/// nvcc 11.8 makes other code, and kernels/volta/cycles.json is of this one.
+template <int kRows>
+SPARK_DEVICE void copy_rows(const float (&from)[kRows], float (&to)[kRows]) {
+#pragma unroll
+  for (int slot = 0; slot < kRows; ++slot) to[slot] = from[slot];
+}
+
 /// The last line for one 16-row group: O / l, rounded to fp16, from chunk first_chunk on, and from
 /// chunk 0 on the log-sum-exp.
 template <class Config, class Machine>
 SPARK_DEVICE void write_output(
     Machine& machine, const ForwardParams& params, const ForwardBlock& block, int first_row,
     const FinishedRows<typename Config::Layout, typename Config::Scale>& rows,
-    const AccumulatorFragment<Config::kOutput> (&o)[Config::kOutputGroups],
+    const AccumulatorFragment<Config::kAccumulator> (&o)[Config::kOutputGroups],
     WarpOutputTile<Config>& tile, int first_chunk = 0) {
   using Layout = typename Config::Layout;
   const int seqlen_q = mask_of_block<Config>(machine, params).seqlen_q;
@@ -188,9 +195,9 @@ SPARK_DEVICE void write_output(
   const int row_of_part = block.part_row + first_row - block.first_row;
   float l[Layout::kRowsPerLane], factor[Layout::kRowsPerLane];
   normalization<Config>(machine, params, rows, l, factor);
-  float factor_of_o[GridLayout<Config::kPv>::kRowsPerLane];
-  rows_of_layout<Config::kAccumulator, Config::kPv>(machine, factor, factor_of_o);
-  store_output<Config::kPv>(machine, tile, factor_of_o, o);
+  float factor_of_o[Layout::kRowsPerLane];
+  copy_rows(factor, factor_of_o);
+  store_output<Config::kAccumulator>(machine, tile, factor_of_o, o);
   machine.sync_warp();
   const int chunks = written_chunks<Config, Config::kTileColumns / 8>(params, first_chunk);
   OrderedRows ordered{};

@@ -31,18 +31,13 @@ struct ColumnChoices {
   }
 };
 
-/// FP32-ACC; mixed; FP16-ACC; and with O in FP16.
+/// FP32-ACC and FP16-ACC.
 template <class Choice>
 struct KernelChoices {
-  ColumnChoices<Choice> fp32, mixed, fp16, fp16_o16;
+  ColumnChoices<Choice> fp32, fp16;
 
-  /// `accumulator`, `pv` and `output` as ForwardConfig has them.
-  constexpr Choice of(Accumulator accumulator, Accumulator pv, Accumulator output, int head_dim,
-                      bool has_dropout) const {
-    const ColumnChoices<Choice>& columns = accumulator == Accumulator::kFp32 ? fp32
-                                           : pv == Accumulator::kFp32        ? mixed
-                                           : output == Accumulator::kFp32    ? fp16
-                                                                             : fp16_o16;
+  constexpr Choice of(Accumulator accumulator, int head_dim, bool has_dropout) const {
+    const ColumnChoices<Choice>& columns = accumulator == Accumulator::kFp32 ? fp32 : fp16;
     const DropoutChoices<Choice>& choices = columns.of(head_dim);
     return has_dropout ? choices.dropout : choices.plain;
   }

@@ -48,30 +48,22 @@ constexpr bool holds_queries(KeyLoop loop) {
   return loop == KeyLoop::kHeldQueries || loop == KeyLoop::kHeldQueriesOneBuffer;
 }
 
-/// What asks least of the load-store unit: at head_dim 64 Q in registers, unless FP16 sums are
-/// added to an O in FP32, which is slower so; above, where shared memory has room for two tiles of
-/// 32 keys or one of 64, the latter. Where warps share rows K and V come in pieces, since there is
-/// no room for more.
-constexpr KeyLoop forward_loop(int head_dim, int warps, bool adds_to_output) {
+/// What asks least of the load-store unit: at head_dim 64 Q in registers; above, where shared
+/// memory has room for two tiles of 32 keys or one of 64, the latter. Where warps share rows K and
+/// V come in pieces, since there is no room for more.
+constexpr KeyLoop forward_loop(int head_dim, int warps) {
   if (forward_column_warps(head_dim) > 1) return KeyLoop::kPieces;
-  if (head_dim <= 64) return adds_to_output ? KeyLoop::kHeldQueries : KeyLoop::kTwoBuffers;
+  if (head_dim <= 64) return KeyLoop::kHeldQueries;
   return warps == 8 || is_dense(head_dim) ? KeyLoop::kOneBuffer : KeyLoop::kTwoBuffers;
 }
 
 /// By default with the loop over keys that long blocks have.
 template <Accumulator kAccumulatorType, int kHeadDimension, bool kDropout,
-          int kBlockWarps = forward_warps(kHeadDimension), Accumulator kPvType = kAccumulatorType,
-          Accumulator kOutputType = Accumulator::kFp32, int kLeastHeadDimension = kHeadDimension,
-          KeyLoop kKeyLoop = forward_loop(kHeadDimension, kBlockWarps, kPvType == kOutputType)>
+          int kBlockWarps = forward_warps(kHeadDimension), int kLeastHeadDimension = kHeadDimension,
+          KeyLoop kKeyLoop = forward_loop(kHeadDimension, kBlockWarps)>
 struct ForwardConfig {
-  /// What S accumulates in.
+  /// What S accumulates in, and O over all keys.
   static constexpr Accumulator kAccumulator = kAccumulatorType;
-  /// What P V accumulates in.
-  static constexpr Accumulator kPv = kPvType;
-  /// What O runs in over the key loop. FP16 is the paper's FP16-ACC.
-  static constexpr Accumulator kOutput = kOutputType;
-  static_assert(kOutput == Accumulator::kFp32 || kPv == Accumulator::kFp16,
-                "FP32 accumulators do not add to FP16 ones");
   /// The columns that are multiplied, and the fewest that tensors may have (padding.h).
   static constexpr int kHeadDim = kHeadDimension;
   static constexpr int kLeastHeadDim = kLeastHeadDimension;
@@ -92,13 +84,10 @@ struct ForwardConfig {
   /// half of a tile's K or V is at hand, and not more.
   static constexpr int kBlocksPerSm =
       kIsNarrow || kIsDense || (kLoop == KeyLoop::kPieces && kColumnWarps == 1) ? 8 / kWarps : 1;
-  /// Whether a warp can compute one half of a tile of which it sees no other. FP16 products that
-  /// are added to an O in FP32 have schedules for whole tiles alone; and of warps that share rows
-  /// each has one half as it is.
-  static constexpr bool kAllowsHalves = kPv == kOutput && kColumnWarps == 1;
-  /// Whether it does: of patterns, and of short blocks of 64 columns.
+  /// Whether a warp computes one half of a tile of which it sees no other: of patterns, and of
+  /// short blocks of 64 columns. Where warps share rows each has one half as it is.
   static constexpr bool kHasHalves = false;
-  static constexpr int kBlockN = kIsNarrow || kLoop != KeyLoop::kTwoBuffers ? 64 : 32;
+  static constexpr int kBlockN = kLoop != KeyLoop::kTwoBuffers ? 64 : 32;
   /// Whether a warp's two groups of rows are half a block apart, which is as far as a tile has
   /// keys, rather than side by side. Of a tile that the mask hides from half of the rows each warp
   /// then computes one group, where else half of the warps compute both, and the others wait for
@@ -111,33 +100,29 @@ struct ForwardConfig {
   static constexpr int kKeySteps = kScoreKeys / kGridColumns;
   /// Key steps exponentiated before P V starts (early_steps.h).
   template <ForwardWalk kWalk>
-  static constexpr int kEarlyStepsOf = early_steps(kWalk).of(kAccumulator, kPv, kOutput, kHeadDim,
-                                                             kHasDropout);
+  static constexpr int kEarlyStepsOf = early_steps(kWalk).of(kAccumulator, kHeadDim, kHasDropout);
   static constexpr int kEarlySteps = kEarlyStepsOf<ForwardWalk::kLong>;
   /// How scores of a cut tile are hidden (cut_masks.h), and whether of all of its keys at once.
   template <ForwardWalk kWalk>
-  static constexpr CutMask kCutMaskOf = cut_masks_of(kWalk).of(kAccumulator, kPv, kOutput, kHeadDim,
-                                                               kHasDropout);
+  static constexpr CutMask kCutMaskOf = cut_masks_of(kWalk).of(kAccumulator, kHeadDim, kHasDropout);
   static constexpr CutMask kCutMask = kCutMaskOf<ForwardWalk::kLong>;
   static constexpr bool kCutsWholeTiles = kLoop == KeyLoop::kPieces;
   /// Whether a register is left for the order of a head's blocks; else each tile compares it in
   /// place.
   static constexpr bool kKeepsTileOrder =
-      !kHasDropout || kPv == Accumulator::kFp16 || kHeadDim < 64 || kIsDense;
+      !kHasDropout || kAccumulator == Accumulator::kFp16 || kHeadDim < 64 || kIsDense;
   /// Whether the offset of the dropout mask is loaded behind the products of S, and not where the
   /// mask is drawn.
   static constexpr bool kAsksForOffsetEarly =
-      kHasDropout && kLoop == KeyLoop::kOneBuffer && !kIsDense && !kIsNarrow;
+      kHasDropout && kLoop == KeyLoop::kOneBuffer && !kIsDense;
   /// Whether the warp meets around the row maxima and behind the first exponentials where Q is in
   /// registers, and draws the mask behind the maxima: or the compiler moves parts of these into
   /// each other, for which packed sequences leave too few registers.
   static constexpr bool kOrdersSoftmax = false;
   /// Column groups of eight that a quad-pair holds of O.
   static constexpr int kOutputGroups = kHeadDim / kColumnWarps / kGridColumns;
-  /// Of these, how many FP16 accumulators are in flight at once: registers bound them.
-  static constexpr int kTileGroups = kIsDense ? kOutputGroups : kOutputGroups % 4 == 0 ? 4 : 2;
   using Layout = GridLayout<kAccumulator>;
-  using Scale = ProbabilityScale<kPv>;
+  using Scale = ProbabilityScale<kAccumulator>;
   template <int kRows>
   using Tile = std::conditional_t<kIsDense, DenseTile<kRows, kIsDense ? kHeadDim : 80>,
                                   SwizzledTile<kRows, kHeadDim>>;
@@ -178,11 +163,7 @@ struct TwoBufferTiles {
 /// that warp's own, for P of some keys after the other.
 template <class Config>
 struct OneBufferTiles {
-  /// As many as these rows have room for: FP16 sums of all keys of a tile keep their order so.
-  static constexpr int kPassKeys =
-      sizeof(typename Config::KeyTile) / Config::kWarps >= kRowGroups * sizeof(ProbabilityTile<64>)
-          ? 64
-          : 32;
+  static constexpr int kPassKeys = 32;
   using Probabilities = ProbabilityTile<kPassKeys>;
 
   typename Config::QueryTile q;

@@ -26,29 +26,16 @@ inline constexpr DropoutChoices<CutMask> kAllWords{kWords, kWords}, kAllEnds{kEn
 
 inline constexpr KernelChoices<CutMask> kOfLong = {
     {kAllWords, kAllEnds, {kEndsFirst, kWords}, {kEnds, kWords}, kAllWords, kAllEnds},
-    {kAllWords,
-     {kEnds, kWords},
-     {kEnds, kEndsFirst},
-     kAllWords,
-     {kEndsFirst, kWords},
-     {kWords, kEnds}},
-    {kAllEnds, kAllWords, kAllWords, {kEnds, kWords}, {kEnds, kWords}, kAllEnds},
     {kAllWords, kAllWords, {kWords, kEndsFirst}, {kEnds, kWords}, kAllWords, kAllEnds}};
 inline constexpr KernelChoices<CutMask> kOfShort = {
     {kAllWords, kAllEndsFirst, kAllWords, kAllWords, kAllWordsFirst, kAllWords},
-    {kAllWords, kAllEndsFirst, kAllWords, kAllWords, kAllEnds, kAllWords},
-    {kAllWords, kAllEndsFirst, kAllWords, kAllWords, kAllWords, kAllWords},
     {kAllWords, {kWordsFirst, kWords}, kAllWords, kAllWords, {kWordsFirst, kWords}, kAllWords}};
 inline constexpr ColumnChoices<CutMask> kWordsOfAllColumns = {kAllWords, kAllWords, kAllWords,
                                                               kAllWords, kAllWords, kAllWords};
-inline constexpr KernelChoices<CutMask> kOfPacked = {kWordsOfAllColumns, kWordsOfAllColumns,
-                                                     kWordsOfAllColumns, kWordsOfAllColumns};
+inline constexpr KernelChoices<CutMask> kOfPacked = {kWordsOfAllColumns, kWordsOfAllColumns};
 // Of patterns cut tiles have their words in memory: what is chosen is the place alone.
 inline constexpr KernelChoices<CutMask> kOfPatterns = {
-    {kAllWords, kAllWords, kAllWords, kAllWords, kAllWordsFirst, kAllWords},
-    kWordsOfAllColumns,
-    kWordsOfAllColumns,
-    kWordsOfAllColumns};
+    {kAllWords, kAllWords, kAllWords, kAllWords, kAllWordsFirst, kAllWords}, kWordsOfAllColumns};
 }  // namespace cut_masks
 
 constexpr const KernelChoices<CutMask>& cut_masks_of(ForwardWalk walk) {

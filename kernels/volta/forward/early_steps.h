@@ -14,23 +14,15 @@ inline constexpr DropoutChoices<int> kNoEarlySteps = {4, 4};
 
 inline constexpr KernelChoices<int> kEarlyStepsOfLong = {
     {{2, 2}, {3, 3}, {1, 1}, {2, 1}, {2, 1}, {1, 1}},
-    {{3, 3}, {4, 3}, {2, 2}, {1, 1}, {2, 2}, {1, 1}},
-    {kNoEarlySteps, kNoEarlySteps, {1, 1}, {3, 2}, {2, 2}, {1, 1}},
     {{3, 4}, {4, 4}, {2, 2}, {2, 2}, {1, 2}, {2, 2}}};
 inline constexpr KernelChoices<int> kEarlyStepsOfShort = {
     {kNoEarlySteps, {3, 4}, kNoEarlySteps, kNoEarlySteps, {3, 3}, kNoEarlySteps},
-    {kNoEarlySteps, {2, 2}, kNoEarlySteps, kNoEarlySteps, {2, 3}, kNoEarlySteps},
-    {kNoEarlySteps, {1, 2}, kNoEarlySteps, kNoEarlySteps, kNoEarlySteps, kNoEarlySteps},
     {kNoEarlySteps, {2, 1}, kNoEarlySteps, kNoEarlySteps, {4, 2}, kNoEarlySteps}};
 inline constexpr KernelChoices<int> kEarlyStepsOfPacked = {
     {{2, 4}, {4, 3}, {3, 3}, {2, 2}, {2, 2}, {1, 1}},
-    {{4, 4}, {4, 3}, {1, 1}, {4, 4}, {3, 3}, {1, 1}},
-    {kNoEarlySteps, kNoEarlySteps, {1, 2}, {1, 2}, {4, 4}, {1, 1}},
     {{3, 3}, {2, 3}, {1, 3}, {4, 4}, {1, 3}, {2, 2}}};
 inline constexpr KernelChoices<int> kEarlyStepsOfPatterns = {
     {kNoEarlySteps, {3, 3}, kNoEarlySteps, kNoEarlySteps, {3, 4}, {2, 1}},
-    {kNoEarlySteps, {3, 2}, kNoEarlySteps, kNoEarlySteps, {4, 4}, {1, 1}},
-    {kNoEarlySteps, kNoEarlySteps, kNoEarlySteps, kNoEarlySteps, {2, 1}, {2, 2}},
     {kNoEarlySteps, {2, 2}, kNoEarlySteps, kNoEarlySteps, {3, 3}, {1, 2}}};
 
 constexpr const KernelChoices<int>& early_steps(ForwardWalk walk) {

@@ -177,24 +177,6 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
     multiply<Of>(part, 0, scored_groups<Of>(o_));
   }
 
-  /// O = factor * O + P V of a piece, by FP16 sums of it: the factor that of rescale() or 1.
-  SPARK_DEVICE void add_values(int part, const Softmax& softmax) {
-#pragma unroll
-    for (int first = 0; first < Config::kOutputGroups; first += Config::kTileGroups) {
-      AccumulatorFragment<Config::kPv> sum[kRowGroups][Config::kTileGroups] = {};
-      multiply<Config>(part, first / 2, sum);
-      machine_.sync_warp();
-#pragma unroll
-      for (int g = 0; g < kRowGroups; ++g) {
-#pragma unroll
-        for (int group = 0; group < Config::kTileGroups; ++group) {
-          add_tile(machine_, sum[g][group], part == 0 ? softmax.rescale.of[g][0] : 1.0f,
-                   o_[g][first + group]);
-        }
-      }
-    }
-  }
-
   /// The warps that share rows meet, and the block: each piece ends so.
   SPARK_DEVICE void meet() {
     if constexpr (kIsAlone) {
@@ -382,7 +364,7 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
   Range all_seen_;   // packed sequences only
   int end_of_warp_;  // packed sequences only
   typename Config::Rows rows_;
-  AccumulatorFragment<Config::kOutput> o_[kRowGroups][Config::kOutputGroups] = {};
+  AccumulatorFragment<Config::kAccumulator> o_[kRowGroups][Config::kOutputGroups] = {};
 };
 
 }  // namespace sparkbench::volta

@@ -17,11 +17,8 @@
 // only other warps of the block see are staged for them (line 10) and not multiplied; tiles that no
 // row of the block sees are not visited.
 //
-// What accumulates in which type (accumulators.h):
-//   FP32-ACC              S and O in FP32
-//   mixed                 S in FP16; P V straight into an O in FP32
-//   FP16-ACC              S in FP16, and so P V inside one tile of keys; the running O in FP32
-//   FP16-ACC, O in FP16   O is the FP16 accumulator of all tiles (the paper's, section 3.2.1)
+// FP32-ACC accumulates S and O in FP32, FP16-ACC both in FP16, O over all tiles (the paper's
+// section 3.2.1).
 //
 // Limits: head_dim a multiple of 8 up to 256 (padding.h); fp16 tensors whose rows are aligned to
 // 16 bytes (tile/chunked_view.h); seqlen_q and seqlen_k >= 1, any.
@@ -52,16 +49,9 @@ SPARK_DEVICE void attend_two_buffers(Warp& warp, int first_key) {
   warp.store_pass(first_key, 0, tile);  // line 7
   warp.machine().sync_warp();
   warp.load_v(next_key, next_v);
-  if constexpr (Config::kPv == Config::kOutput) {
-    warp.rescale(softmax);             // line 8
-    warp.multiply_pass(first_key, 0);  // line 9
-    warp.machine().sync_warp();
-  } else {
-#pragma unroll
-    for (int group = 0; group < Config::kOutputGroups; group += Config::kTileGroups) {
-      warp.multiply_columns(first_key, group, false, softmax, [](int, int) {});  // lines 8 and 9
-    }
-  }
+  warp.rescale(softmax);             // line 8
+  warp.multiply_pass(first_key, 0);  // line 9
+  warp.machine().sync_warp();
   warp.store_k(next_key, next_k);
   warp.store_v(next_key, next_v);
   warp.end_tile();
@@ -95,27 +85,13 @@ SPARK_DEVICE void attend_one_buffer(Warp& warp, int first_key) {
   warp.machine().barrier_of_warps();
   warp.load_k(next_key, staged);
   warp.probabilities(Config::kEarlySteps, Config::kKeySteps, softmax, tile);  // line 6, the others
-  const auto store = [&](int pass) {
+  warp.rescale(softmax);                                                      // line 8
+#pragma unroll
+  for (int pass = 0; pass < 2; ++pass) {
     warp.store_pass(first_key, pass, tile);  // line 7
     warp.machine().sync_warp();
-  };
-  if constexpr (Config::kPv == Config::kOutput) {
-    warp.rescale(softmax);  // line 8
-#pragma unroll
-    for (int pass = 0; pass < 2; ++pass) {
-      store(pass);
-      warp.multiply_pass(first_key, pass);  // line 9
-      warp.machine().sync_warp();
-    }
-  } else {
-    // Alternate columns take the passes backwards, so the last P is used twice.
-#pragma unroll
-    for (int group = 0; group < Config::kOutputGroups; group += Config::kTileGroups) {
-      warp.multiply_columns(first_key, group, group / Config::kTileGroups % 2 != 0, softmax,
-                            [&](int i, int pass) {
-                              if (group == 0 || i != 0) store(pass);
-                            });  // lines 7 to 9
-    }
+    warp.multiply_pass(first_key, pass);  // line 9
+    warp.machine().sync_warp();
   }
   warp.add_sums(softmax);
   warp.store_k(next_key, staged);
@@ -190,24 +166,15 @@ SPARK_DEVICE void attend_pieces(Warp& warp, int first_key) {
   warp.store_probabilities(0, tile);                          // line 7
   warp.load_v(first_key, 1, v);
   warp.begin_next(first_key + Config::kBlockN);
-  if constexpr (Config::kPv == Config::kOutput) {
-    warp.probabilities(Config::kEarlySteps, Config::kKeySteps, softmax, tile);
-    warp.template rescale<Config>(softmax);  // line 8
-    warp.template add_values<Config>(0);     // line 9
-  } else {
-    warp.add_values(0, softmax);
-    warp.probabilities(Config::kEarlySteps, Config::kKeySteps, softmax, tile);
-  }
+  warp.probabilities(Config::kEarlySteps, Config::kKeySteps, softmax, tile);
+  warp.template rescale<Config>(softmax);  // line 8
+  warp.template add_values<Config>(0);     // line 9
   warp.meet();
   warp.store_v(1, v);
   warp.end_piece();
   warp.store_probabilities(1, tile);
   warp.load_k(first_key + Config::kBlockN, 0, k);
-  if constexpr (Config::kPv == Config::kOutput) {
-    warp.template add_values<Config>(1);
-  } else {
-    warp.add_values(1, softmax);
-  }
+  warp.template add_values<Config>(1);
   warp.add_sums(softmax);
   warp.meet();
   warp.store_k(0, k);

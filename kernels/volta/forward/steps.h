@@ -83,12 +83,11 @@ SPARK_DEVICE void form_probabilities(Machine& machine, const ForwardParams& para
 template <class Config, class Machine>
 SPARK_DEVICE void rescale_rows(
     Machine& machine, const SoftmaxOf<Config>& softmax,
-    AccumulatorFragment<Config::kOutput> (&o)[kRowGroups][Config::kOutputGroups]) {
-  RowValues<GridLayout<Config::kPv>, Config::kScoreGroups> of_output;
+    AccumulatorFragment<Config::kAccumulator> (&o)[kRowGroups][Config::kOutputGroups]) {
+  RowValues<typename Config::Layout, Config::kScoreGroups> of_output;
 #pragma unroll
   for (int g = 0; g < Config::kScoreGroups; ++g) {
-    rows_of_layout<Config::kAccumulator, Config::kPv>(
-        machine, softmax.rescale.of[Config::kFirstGroup + g], of_output.of[g]);
+    copy_rows(softmax.rescale.of[Config::kFirstGroup + g], of_output.of[g]);
   }
   SPARK_UNLESS_PLANTED(kOutputNotRescaled,
                        rescale_output(machine, of_output.of, scored_groups<Config>(o)));
@@ -239,32 +238,6 @@ class ForwardWarp {
                                o_);
   }
 
-  /// The same for FP16 sums that are added to an O in FP32: of kTileGroups column groups of O, over
-  /// the passes in either order. `store` stores P of a pass before its products where it is not in
-  /// place.
-  template <class Store>
-  SPARK_DEVICE void multiply_columns(int first_key, int first_group, bool is_reverse,
-                                     const Softmax& softmax, Store store) {
-    AccumulatorFragment<Config::kPv> sum[kRowGroups][Config::kTileGroups] = {};
-#pragma unroll
-    for (int i = 0; i < kPasses; ++i) {
-      const int pass = is_reverse ? kPasses - 1 - i : i;
-      store(i, pass);
-      at_.multiply_probabilities(machine_, tiles_, at_.buffer(first_key), pass, kPassSteps * pass,
-                                 first_group / 2, sum);
-      machine_.sync_warp();
-    }
-#pragma unroll
-    for (int g = 0; g < kRowGroups; ++g) {
-#pragma unroll
-      for (int group = 0; group < Config::kTileGroups; ++group) {
-        add_tile(machine_, sum[g][group],
-                 SPARK_PLANTED(kFp16OutputNotRescaled, softmax.rescale.of[g][0], 1.0f),
-                 o_[g][SPARK_PLANTED(kFp16SumsInFirstColumns, first_group + group, group)]);
-      }
-    }
-  }
-
   /// O / l and the log-sum-exp to global memory.
   SPARK_DEVICE void write() {
     machine_.recompute_indices();
@@ -372,7 +345,7 @@ class ForwardWarp {
   int end_of_warp_;       // packed sequences only
   int tile_, next_tile_;  // patterns only
   typename Config::Rows rows_;
-  AccumulatorFragment<Config::kOutput> o_[kRowGroups][Config::kOutputGroups] = {};
+  AccumulatorFragment<Config::kAccumulator> o_[kRowGroups][Config::kOutputGroups] = {};
 };
 
 }  // namespace sparkbench::volta

@@ -147,20 +147,4 @@ struct GridLayout<Accumulator::kFp32> : QuartetLayout {
   }
 };
 
-/// A value for each row that a lane holds of accumulators kFrom, as one for each of kTo.
-template <Accumulator kFrom, Accumulator kTo, class Machine>
-SPARK_DEVICE void rows_of_layout(Machine& machine,
-                                 const float (&from)[GridLayout<kFrom>::kRowsPerLane],
-                                 float (&to)[GridLayout<kTo>::kRowsPerLane]) {
-#pragma unroll
-  for (int slot = 0; slot < GridLayout<kTo>::kRowsPerLane; ++slot) {
-    if constexpr (kFrom == kTo) {
-      to[slot] = from[slot];
-    } else {
-      static_assert(kFrom == Accumulator::kFp16, "no kernel needs the other way");
-      to[slot] = machine.template shuffle_among<2>(from[0], 2 * slot);
-    }
-  }
-}
-
 }  // namespace sparkbench
