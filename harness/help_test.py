@@ -54,9 +54,14 @@ class Help(unittest.TestCase):
 
     def test_every_axis_has_its_default(self):
         text = run(PROGRAM, "sweep", "--help")
-        for flag, initial in (("--headdim", "64"), ("--pass", "fwd"), ("--mask", "full")):
+        for flag, initial in (("--headdim", "64,128"), ("--pass", "fwd"), ("--mask", "full,causal")):
             line = re.search(rf"  {flag} .*(?:\n {{10,}}.*)*", text).group(0)
             self.assertIn(f"[{initial}]", line)
+
+    def test_one_problem_has_the_first_of_a_default(self):
+        for command in ("run", "advise"):
+            line = re.search(r"  --headdim .*(?:\n {10,}.*)*", run(PROGRAM, command, "--help")).group(0)
+            self.assertIn("[64]", line)
 
     def test_it_fits_the_terminal(self):
         for command in documented():

@@ -130,7 +130,7 @@ class Fits(unittest.TestCase):
         self.check("encoder", "--dry-run", "--device", "emulated-v100", wants=8)
         self.check("sweep", *TINY, "--no-progress", wants=8)
         self.check("accuracy", *TINY, "--no-progress", wants=8)
-        layer = "--device emulated-v100 --hidden 64 --seqlen 9 --batch 1 --ffn 64 --dropout 0"
+        layer = "--device emulated-v100 --hidden 64 --headdim 64 --seqlen 9 --batch 1 --ffn 64 --dropout 0"
         self.check("encoder", *layer.split(), "--no-progress", wants=8)
         problem = "--device emulated-v100 --seqlen 9 --batch 1 --heads 1"
         self.check("run", *problem.split(), "--no-progress", wants=20)

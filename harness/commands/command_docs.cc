@@ -92,8 +92,8 @@ void document_commands(CLI::App& program, int width) {
     }
     command->formatter(help);
     command->description(doc->summary);
-    command->footer(fmt::format("Examples:\n  {}\n\n{}", fmt::join(doc->examples, "\n  "),
-                                help->filled(kExitStatus, 0)));
+    command->footer(fmt::format("{}\n\nExamples:\n  {}", help->filled(kExitStatus, 0),
+                                fmt::join(doc->examples, "\n  ")));
   }
   program.footer("`sparkbench COMMAND --help` has the flags and examples of a command.");
 }
