@@ -8,6 +8,7 @@ from figures.meant import did_you_mean
 
 # Axes that may follow the length: --batch auto keeps the tokens, seqlen_k is mostly seqlen.
 FOLLOWING = ("seqlen_k", "batch", "heads", "heads_k", "lengths")
+X_LABEL = "sequence length"
 KERNEL_ORDER = ("cublas", "unfused", "torch-unfused", "torch-math")
 
 
