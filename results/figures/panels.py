@@ -123,7 +123,7 @@ def constant_text(cases, panels):
         (value,) = values
         is_usual = (axis, value) in (("dropout_scale", "applied"), ("input_scale", 1.0))
         if value is not None and not is_usual and axis not in ("seqlen_k", "heads_k"):
-            shared.append(text_of(axis, value))
+            shared.append(text_of(axis, value).replace(" ", "\u00a0"))  # no line ends within it
     return ", ".join(shared)
 
 
