@@ -1,5 +1,5 @@
 """How figures look: a colour and a marker for each kernel, the same in every figure and in the HTML page
-(kernels.json), and the same bytes for the same run. Colours are Okabe and Ito's (2008) and Tol's
+(kernels.json, which the page has in it), and the same bytes for the same run. Colours are Okabe and Ito's (2008) and Tol's
 (2021), which the colour-blind tell apart."""
 
 import dataclasses
@@ -7,10 +7,10 @@ import json
 import pathlib
 import sys
 
-KERNELS = json.loads((pathlib.Path(__file__).parent / "kernels.json").read_text("utf-8"))
-# Kernels that the table does not have take one of these by their name; render/page.html has the same.
-OTHER_COLOURS = ("#117733", "#aa4466", "#6699cc", "#997700", "#4b0092", "#bb5566", "#004488", "#ccbb44")
-OTHER_MARKERS = "osD^vP*X"
+_TABLE = json.loads((pathlib.Path(__file__).parent / "kernels.json").read_text("utf-8"))
+KERNELS = _TABLE["kernels"]
+# Kernels that it does not name take one of these, by the sum of their name's bytes.
+OTHER_COLOURS, OTHER_MARKERS = tuple(_TABLE["other_colours"]), _TABLE["other_markers"]
 GREY, GOOD, BAD = "#7f7f7f", "#009e73", "#d55e00"
 MARK_COLOUR = "#a00000"  # of "OOM" and its like
 PREDICTED_HATCH = "////"

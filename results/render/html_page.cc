@@ -11,9 +11,9 @@
 
 #include "results/record/enum_names.h"
 #include "results/record/safe_text.h"
-#include "results/render/case_columns.h"
 #include "results/render/case_table.h"
 #include "results/render/embedded_page.h"
+#include "results/render/page_columns.h"
 #include "results/render/summary.h"
 #include "results/study/kernel_statistics.h"
 #include "sweeps/layer_axes.h"
@@ -47,6 +47,27 @@ Json throughput_of(const CaseRecord& record) {
   if (!record.predicted) return {};
   const TimeBand& ms = record.predicted->time_ms;
   return point(work / ms.high, record.predicted->tflops, work / ms.low);
+}
+
+/// Over which kernel, and how much faster by what was measured; null where there is no such ratio,
+/// or it may not be averaged.
+Json speedup_of(const CaseRecord& record) {
+  if (!is_usable(record) || !record.valid || !record.speedup) return {};
+  return {{"over", one_line(record.speedup->over)}, {"value", record.speedup->ratio}};
+}
+
+/// The same of what is predicted, with its band.
+Json predicted_speedup_of(const CaseRecord& record) {
+  if (!record.predicted || !record.predicted->speedup) return {};
+  if (record.status == Status::kIncorrect || record.status == Status::kFailed) return {};
+  const PredictedSpeedup& speedup = *record.predicted->speedup;
+  const auto& layer = record.problem.layer;
+  const bool is_over_itself =
+      layer && layer->rest == Rest::kUnfused && speedup.over == record.kernel + ", rest unfused";
+  if (is_over_itself) return {};
+  Json json = point(speedup.low, speedup.likely, speedup.high);
+  json["over"] = one_line(speedup.over);
+  return json;
 }
 
 Json memory_of(const CaseRecord& record) {
@@ -116,52 +137,37 @@ std::vector<const Axis*> panel_axes(const std::vector<CaseRecord>& cases) {
   return varying;
 }
 
-/// What all cases share is in the head.
-bool is_shown_at_first(const CaseColumn& column, const std::vector<CaseRecord>& cases) {
-  if (column.axis == nullptr) return column.rank != kOnlyWhenAsked;
-  const bool is_twin = column.axis->twin != nullptr &&
-                       std::all_of(cases.begin(), cases.end(), [&](const CaseRecord& record) {
-                         return equals_twin(*column.axis, record.problem);
-                       });
-  return !is_twin && !is_constant(text_column_of(column, cases));
-}
-
-Json columns_json(const std::vector<CaseRecord>& cases, std::vector<const CaseColumn*>& shown) {
-  Json columns = Json::array();
-  for (const CaseColumn& column : case_columns()) {
-    if (has_no_value(text_column_of(column, cases))) continue;
-    shown.push_back(&column);
-    std::string title = column.axis == nullptr ? column.title : column.axis->heading;
-    if (const std::size_t end = title.find('\n'); end != std::string::npos) {
-      const bool is_at_slash = title[end - 1] == '/' || title[end + 1] == '/';
-      title[end] = ' ';
-      if (is_at_slash) title.erase(end, 1);
-    }
-    columns.push_back(
-        {{"name", column.name},
-         {"title", title},
-         {"is_text", column.is_text},
-         {"is_axis", column.axis != nullptr || column.name == "kernel" || column.name == "status"},
-         {"is_shown", is_shown_at_first(column, cases)}});
+Json columns_json(const std::vector<PageColumn>& columns) {
+  Json json = Json::array();
+  for (const PageColumn& each : columns) {
+    json.push_back({{"name", each.column->name},
+                    {"title", each.title},
+                    {"is_text", each.column->is_text},
+                    {"is_axis", each.is_axis},
+                    {"is_shown", each.is_shown}});
   }
-  return columns;
+  return json;
 }
 
-Json rows_json(const std::vector<CaseRecord>& cases, const std::vector<const CaseColumn*>& shown) {
+Json rows_json(const std::vector<CaseRecord>& cases, const std::vector<PageColumn>& columns) {
   const std::vector<const Axis*> axes = panel_axes(cases);
   Json rows = Json::array();
   for (const CaseRecord& record : cases) {
     Json cells = Json::array();
-    for (const CaseColumn* column : shown) cells.push_back(one_line(column->cell(record)));
+    for (const PageColumn& each : columns) cells.push_back(one_line(each.column->cell(record)));
     rows.push_back(
         {{"cells", cells},
          {"kernel", one_line(record.kernel)},
+         {"pass", name_of(record.problem.pass)},
+         {"status", name_of(record.status)},
          {"length", record.problem.seqlen_q},
          {"panel", one_line(panel_of(record, axes))},
          {"throughput", throughput_of(record)},
          {"is_predicted", !has_measured_throughput(record) && record.predicted.has_value()},
          {"error", error_of_case(record)},
          {"memory", memory_of(record)},
+         {"speedup", speedup_of(record)},
+         {"predicted_speedup", predicted_speedup_of(record)},
          {"mark", mark_of(record)}});
   }
   return rows;
@@ -170,6 +176,19 @@ Json rows_json(const std::vector<CaseRecord>& cases, const std::vector<const Cas
 std::string device_kind(const RunRecord& run) {
   const DeviceInfo& device = run.environment.device;
   return fmt::format("{} ({})", device.name, name_of(device.kind));
+}
+
+/// "sparkbench sweep --preset quick, a404e1ec0b (modified), 2026-11-28": what makes one page
+/// another than the next.
+std::string title_of(const RunRecord& run) {
+  std::vector<std::string> words = {"sparkbench"};
+  if (run.run.argv.size() > 1) {
+    words.insert(words.end(), run.run.argv.begin() + 1, run.run.argv.end());
+  }
+  const std::string commit = run.build.git_sha ? run.build.git_sha->substr(0, 10) : "no commit";
+  return one_line(fmt::format("{}, {}{}, {}", fmt::join(words, " "), commit,
+                              run.build.git_dirty.value_or(false) ? " (modified)" : "",
+                              run.run.started_at.substr(0, 10)));
 }
 
 /// Everything before the first empty line: device, constants, what the columns mean.
@@ -192,21 +211,36 @@ std::string json_for_a_page(const Json& json) {
   return safe;
 }
 
+/// As HTML's text.
+std::string escaped(std::string_view text) {
+  std::string safe;
+  for (const char character : text) {
+    if (character == '<' || character == '&') {
+      safe += character == '<' ? "&lt;" : "&amp;";
+    } else {
+      safe += character;
+    }
+  }
+  return safe;
+}
+
+void put(const std::string& text, std::string_view place, std::string& page) {
+  page.replace(page.find(place), place.size(), text);
+}
+
 }  // namespace
 
 std::string format_html_page(const RunRecord& run) {
-  std::vector<const CaseColumn*> shown;
-  const Json columns = columns_json(run.cases, shown);
-  const Json document = {{"started_at", printable(run.run.started_at)},
-                         {"device", printable(device_kind(run))},
+  const std::vector<PageColumn> columns = page_columns(run.cases);
+  const Json document = {{"device", printable(device_kind(run))},
                          {"head", head_text(run)},
                          {"end", format_end(run, {})},
-                         {"columns", columns},
-                         {"rows", rows_json(run.cases, shown)}};
-  constexpr std::string_view kPlace = "THE_RUN";
+                         {"columns", columns_json(columns)},
+                         {"rows", rows_json(run.cases, columns)}};
   std::string page(kPageTemplate);
-  const std::size_t at = page.find(kPlace);
-  return page.substr(0, at) + json_for_a_page(document) + page.substr(at + kPlace.size());
+  put(json_for_a_page(document), "THE_RUN", page);  // before what stands above it
+  put(escaped(title_of(run)), "THE_TITLE", page);
+  return page;
 }
 
 }  // namespace sparkbench
