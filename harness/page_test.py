@@ -293,6 +293,34 @@ class HtmlPage(unittest.TestCase):
         page = self.open(self.make(changed, "oom.html"))
         self.assertEqual(page.marks, ["OOM"] * 3)
 
+    def test_no_memory_of_a_kernel_that_has_no_such_pass(self):
+        record = json.loads(RUN.read_text())
+        record.pop("run_hash", None)
+        first = record["cases"][0]
+        first["status"] = "skipped"
+        first["reason"] = {"code": "E-UNSUPPORTED", "message": "has no such pass"}
+        for field in ("time_ms", "tflops", "accuracy", "speedup"):
+            first[field] = None
+        changed = pathlib.Path(self.folder.name) / "lacks.json"
+        changed.write_text(json.dumps(record))
+        page = self.open(self.make(changed, "lacks.html"))
+        self.assertEqual(page.marks, ["n/s"] * 3)
+        self.assertEqual(page.bars, 3 * (len(record["cases"]) - 1))
+
+    def test_layers_of_two_ffn_stand_in_panels_of_their_own(self):
+        record = pathlib.Path(self.folder.name) / "layers.json"
+        command = [PROGRAM, "encoder", "--device", "emulated-v100", "--preset", "paper-encoder",
+                   "--kernel", "volta-fp32acc,unfused-fp16", "--headdim", "64", "--mask", "full",
+                   "--dropout", "0", "--seqlen", "512,1k", "-q", "--json", str(record)]  # fmt: skip
+        subprocess.run(command, check=True, capture_output=True)
+        cases = json.loads(record.read_text())["cases"]
+        shapes = {(case["problem"]["layer"]["ffn"], case["problem"]["layer"]["rest"]) for case in cases}
+        page = self.open(self.make(record, "layers.html"))
+        self.assertEqual((len(shapes), page.panels), (4, 2 * 4))  # throughput, memory
+        self.assertIn("predicted from what a kernel allocates", page.texts["figure-memory"])
+        chosen = self.open(pathlib.Path(self.folder.name) / "layers.html", "ffn=8192").texts["chosen"]
+        self.assertIn("unfused-fp16: with the rest fused, predicted", chosen)
+
     def test_what_others_wrote_is_text(self):
         record = json.loads(RUN.read_text())
         record.pop("run_hash", None)

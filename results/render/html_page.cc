@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
@@ -70,21 +70,6 @@ Json predicted_speedup_of(const CaseRecord& record) {
   return json;
 }
 
-Json memory_of(const CaseRecord& record) {
-  if (!record.memory_bytes) return {};
-  const double mib =
-      static_cast<double>(record.memory_bytes->peak.value_or(record.memory_bytes->predicted)) /
-      (1 << 20);
-  return point(mib, mib, mib);
-}
-
-Json error_of_case(const CaseRecord& record) {
-  const Json percent = number_or_null(worst_rel_l1(record));
-  if (percent.is_null()) return {};
-  const double value = 100 * percent.get<double>();
-  return point(value, value, value);
-}
-
 /// What stands where a point would: as of results/plot.py.
 std::string mark_of(const CaseRecord& record) {
   const std::string code = record.reason && !record.predicted ? record.reason->code : "";
@@ -105,8 +90,21 @@ std::string mark_of(const CaseRecord& record) {
   return "";
 }
 
-/// Whether the axis follows from the length or the head dimension, and so makes no figure's panel.
-bool is_derived(const Axis& axis) { return axis.derive != nullptr; }
+/// None of a kernel that has no such pass.
+Json memory_of(const CaseRecord& record) {
+  if (!record.memory_bytes || mark_of(record) == "n/s") return {};
+  const double mib =
+      static_cast<double>(record.memory_bytes->peak.value_or(record.memory_bytes->predicted)) /
+      (1 << 20);
+  return point(mib, mib, mib);
+}
+
+Json error_of_case(const CaseRecord& record) {
+  const Json percent = number_or_null(worst_rel_l1(record));
+  if (percent.is_null()) return {};
+  const double value = 100 * percent.get<double>();
+  return point(value, value, value);
+}
 
 /// "head_dim 64, mask causal": what tells apart the panels of a figure.
 std::string panel_of(const CaseRecord& record, const std::vector<const Axis*>& varying) {
@@ -118,23 +116,47 @@ std::string panel_of(const CaseRecord& record, const std::vector<const Axis*>& v
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-/// The axes that vary, but the length, and those that follow from others.
-std::vector<const Axis*> panel_axes(const std::vector<CaseRecord>& cases) {
+bool is_length(const Axis& axis) { return axis.name == std::string_view("seqlen_q"); }
+
+/// The axes that vary, but the length, and those that are like their twin in each case.
+std::vector<const Axis*> varying_axes(const std::vector<CaseRecord>& cases) {
   std::vector<const Axis*> varying;
   for (const Axis* axis : problem_axes_of(Workload::kLayer)) {
-    if (axis->name == std::string_view("seqlen_q")) continue;
-    std::vector<AxisValue> values;
-    values.reserve(cases.size());
-    for (const CaseRecord& record : cases) values.push_back(axis->access.get(record.problem));
-    const bool varies =
-        std::adjacent_find(values.begin(), values.end(), std::not_equal_to<>()) != values.end();
+    const auto differs = [axis](const CaseRecord& a, const CaseRecord& b) {
+      return axis->access.get(a.problem) != axis->access.get(b.problem);
+    };
+    const bool varies = std::adjacent_find(cases.begin(), cases.end(), differs) != cases.end();
     const bool is_twin = axis->twin != nullptr &&
                          std::all_of(cases.begin(), cases.end(), [&](const CaseRecord& record) {
                            return equals_twin(*axis, record.problem);
                          });
-    if (varies && !is_twin && !is_derived(*axis)) varying.push_back(axis);
+    if (varies && !is_twin && !is_length(*axis)) varying.push_back(axis);
   }
   return varying;
+}
+
+/// Whether the length and the other axes say what the axis is, as --batch auto does.
+bool follows(const Axis& axis, const std::vector<const Axis*>& others,
+             const std::vector<CaseRecord>& cases) {
+  std::map<std::string, AxisValue> values;
+  return std::all_of(cases.begin(), cases.end(), [&](const CaseRecord& record) {
+    const AxisValue value = axis.access.get(record.problem);
+    const std::string at = fmt::format("{} {}", record.problem.seqlen_q, panel_of(record, others));
+    return values.emplace(at, value).first->second == value;
+  });
+}
+
+/// The axes that tell panels apart, as of results/plot.py: those that vary, but what follows.
+std::vector<const Axis*> panel_axes(const std::vector<CaseRecord>& cases) {
+  std::vector<const Axis*> own = varying_axes(cases), derived;
+  const auto end = std::stable_partition(own.begin(), own.end(),
+                                         [](const Axis* axis) { return axis->derive == nullptr; });
+  derived.assign(end, own.end());
+  own.erase(end, own.end());
+  for (const Axis* axis : derived) {
+    if (!follows(*axis, own, cases)) own.push_back(axis);
+  }
+  return own;
 }
 
 Json columns_json(const std::vector<PageColumn>& columns) {
@@ -164,6 +186,7 @@ Json rows_json(const std::vector<CaseRecord>& cases, const std::vector<PageColum
          {"panel", one_line(panel_of(record, axes))},
          {"throughput", throughput_of(record)},
          {"is_predicted", !has_measured_throughput(record) && record.predicted.has_value()},
+         {"is_memory_predicted", record.memory_bytes && !record.memory_bytes->peak},
          {"error", error_of_case(record)},
          {"memory", memory_of(record)},
          {"speedup", speedup_of(record)},
