@@ -140,7 +140,7 @@ class HtmlPage(unittest.TestCase):
         self.assertEqual(len(page.cells()), len(self.record["cases"]))
         self.assertEqual(page.texts["count"], "96 of 96 cases")
         self.assertIn("NVIDIA H200", page.texts["head"])
-        self.assertIn("Fastest correct kernel: cudnn", page.texts["end"])
+        self.assertIn("Use cudnn: 2.66x as fast as cublas-fp16", page.texts["end"])
 
     def test_it_sorts_and_filters_by_its_address(self):
         page = self.open(state="sort=-time_ms&mask=causal&kernel=cudnn")
