@@ -1,6 +1,7 @@
 // What the program writes, where, and what it leaves behind when it cannot.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -134,6 +135,35 @@ TEST(Csv, OnStandardOutputHasALinePerCase) {
   EXPECT_TRUE(lines[0].ends_with(",tag_night")) << lines[0];
   EXPECT_TRUE(lines[1].ends_with(",1")) << lines[1];
   EXPECT_TRUE(contains(lines[2], "volta-fp16acc/fwd/b1/h1/sq9/sk9/d64/causal/p0.1")) << lines[1];
+}
+
+/// The columns of a table of CSV.
+std::size_t columns_of(const std::string& csv) {
+  const std::string head = lines_of(csv).at(0);
+  return static_cast<std::size_t>(1 + std::count(head.begin(), head.end(), ','));
+}
+
+TEST(Csv, HasAllColumnsWhereItIsAskedFor) {
+  const TemporaryFolder folder;
+  const std::string run = path_in(folder, "run");
+  const ProgramResult few = run_sparkbench(kTinySweep + "--csv - --out " + run);
+  ASSERT_EQ(few.exit_code, 0) << few.err;
+  const ProgramResult all = run_sparkbench("report --csv - --csv-all " + run);
+  ASSERT_EQ(all.exit_code, 0) << all.err;
+  EXPECT_EQ(all.out, text_of_file(folder.path() / "run/cases.csv"));
+  EXPECT_LT(2 * columns_of(few.out), columns_of(all.out));
+  EXPECT_TRUE(contains(lines_of(few.out)[0], ",pass,batch,heads,seqlen_q,seqlen_k,head_dim,"));
+  expect_refused(run_sparkbench("report --csv-all " + run), 2, "--csv-all requires --csv");
+  EXPECT_EQ(run_sparkbench("sweep --resume " + run + " -q").exit_code, 0);
+}
+
+TEST(Csv, IsNotAskedForAgainByAResume) {
+  const TemporaryFolder folder;
+  const std::string run = path_in(folder, "run");
+  const std::string csv = " --csv " + path_in(folder, "all.csv") + " --csv-all";
+  ASSERT_EQ(run_sparkbench(kTinySweep + "-q --out " + run + csv).exit_code, 0);
+  const ProgramResult resumed = run_sparkbench("sweep --resume " + run);
+  EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
 }
 
 TEST(Markdown, OnStandardOutputIsATable) {

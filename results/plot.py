@@ -16,7 +16,7 @@ import sys
 
 from figures import bars, difference, layers, lines, panels, roofline, style
 from figures.cases import AXES, read_run
-from figures.meant import one_of
+from figures.meant import number_within, one_of
 
 FIGURES = {
     "throughput": (bars.draw_throughput, "grouped bars of TFLOP/s (SparkAttention, Figures 10, 11)"),
@@ -57,13 +57,29 @@ def parser():
         help=f"only these cases, several values by commas; of {', '.join(AXES)}",
     )
     found.add_argument(
-        "--reference", default="cublas-fp16", help="kernel of --figure speedup (%(default)s)"
+        "--reference",
+        help="kernel of --figure speedup; default: cublas-fp16 where the runs have its times, else "
+        "unfused-fp16; of layer-speedup: these with ', rest unfused'",
     )
     found.add_argument(
         "--metric",
         default="rel_l1",
         type=one_of(lines.ERROR_LABELS),
         help=f"of --figure error: {', '.join(lines.ERROR_LABELS)} (%(default)s)",
+    )
+    found.add_argument(
+        "--width",
+        type=number_within(2, 40),
+        metavar="INCHES",
+        help="of the whole figure (2 to 40), as 3.3 for a column; default: by the number of panels. "
+        "The height follows",
+    )
+    found.add_argument(
+        "--font-size",
+        type=number_within(5, 24),
+        default=style.FONT_SIZE,
+        metavar="PT",
+        help="of titles, axes and legends, in points (5 to 24; %(default)g)",
     )
     return found
 
@@ -88,7 +104,8 @@ def main():
         output = arguments.output or pathlib.Path(f"{name}.svg")
         if output.suffix.lstrip(".") not in style.FORMATS:
             raise ValueError(f"-o {output}: allowed: a file of .{', .'.join(style.FORMATS)}")
-        style.save(FIGURES[name][0](style.load_pyplot(), cases, arguments), output)
+        pyplot = style.load_pyplot(arguments.font_size)
+        style.save(FIGURES[name][0](pyplot, cases, arguments), output)
     except ValueError as error:
         print(f"plot.py: {error}", file=sys.stderr)
         sys.exit(2)

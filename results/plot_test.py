@@ -16,9 +16,10 @@ import unittest
 
 ROOT = pathlib.Path(__file__).parent
 sys.path.insert(0, str(ROOT))
-from figures import bars, difference, layers, lines, panels, style
+from figures import bars, difference, layers, lines, panels, roofline, sheet, style
 from figures.cases import read_run
 
+PLAIN = argparse.Namespace(width=None, metric="rel_l1", reference=None)
 H200 = ROOT / "published/h200/paper-forward"
 TORCH = ROOT / "published/h200/torch-forward.json"
 
@@ -62,6 +63,16 @@ def record(kernel="a", seqlen=512, **changes):
     return case
 
 
+BAND = {"chip": "V100-SXM2", "time_ms": {"low": 1.0, "likely": 2.0, "high": 4.0}}
+
+
+def emulated(kernel="a", seqlen=512, **changes):
+    """A case of an emulated V100 whose time is predicted."""
+    return record(
+        kernel, seqlen, **{"time_ms": None, "predicted": BAND, "device": "emulated-v100", **changes}
+    )
+
+
 def layer_record(kernel, rest, seqlen=512, ms=2.0, **changes):
     """An encoder layer that is predicted."""
     shape = {"hidden": 2048, "ffn": 8192, "activation": "gelu-tanh", "norm": "post", "bias": True}
@@ -95,9 +106,9 @@ class Runs(unittest.TestCase):
         self.addCleanup(self._folder.cleanup)
         self.folder = pathlib.Path(self._folder.name)
 
-    def run_of(self, *records, name="one"):
+    def run_of(self, *records, name="one", peaks=(100.0, 1000.0)):
         path = self.folder / f"{name}.json"
-        device = {"name": "T", "peak_tflops": 100.0, "peak_gbps": 1000.0}
+        device = {"name": "T", "peak_tflops": peaks[0], "peak_gbps": peaks[1]}
         document = {"environment": {"device": device}, "cases": list(records)}
         path.write_text(json.dumps(document), "utf-8")
         return path
@@ -270,8 +281,78 @@ class Layers(Runs):
 
     def test_are_compared_with_the_unfused_one(self):
         made = layers.of_layers(self.cases_of_layers())
-        ratios = sorted(ratio.value for ratio in bars.speedups(made, layers.UNFUSED).values())
+        reference = bars.baseline_of(made, None, layers.UNFUSED)
+        self.assertEqual(reference, "unfused-fp16, rest unfused")
+        ratios = sorted(ratio.value for ratio in bars.speedups(made, reference).values())
         self.assertEqual(ratios, [1.0, 4.0 / 3.0, 2.0])
+
+
+class Looks(unittest.TestCase):
+    def test_of_a_kernel_are_the_same_in_every_figure(self):
+        few = style.looks_of([("volta-fp32acc", "")])
+        many = style.looks_of([("cudnn", ""), ("mine", ""), ("volta-fp32acc", "")])
+        self.assertEqual(few["volta-fp32acc", ""], many["volta-fp32acc", ""])
+        self.assertEqual(many["volta-fp32acc", ""].colour, style.KERNELS["volta-fp32acc"]["colour"])
+        layer = style.looks_of([("volta-fp32acc, rest fused", "")])
+        self.assertEqual(layer["volta-fp32acc, rest fused", ""], few["volta-fp32acc", ""])
+
+    def test_of_kernels_differ(self):
+        colours = [each["colour"] for each in style.KERNELS.values()] + list(style.OTHER_COLOURS)
+        self.assertEqual(len(set(colours)), len(colours))
+        others = style.colours_of_kernels([f"mine{i}" for i in range(len(style.OTHER_COLOURS))])
+        self.assertEqual(len(set(others.values())), len(others))
+
+    def test_of_two_runs_of_a_kernel_differ(self):
+        one, other = style.looks_of([("cudnn", "a"), ("cudnn", "b")]).values()
+        self.assertNotEqual(one.colour, other.colour)
+        self.assertEqual((one.line, other.line), ("-", "--"))
+
+    def test_of_every_kernel_of_the_program_are_in_the_table(self):
+        names = set()
+        for path in ROOT.glob("published/**/run.json"):
+            names |= {case["kernel"] for case in json.loads(path.read_text("utf-8"))["cases"]}
+        self.assertLessEqual(names, style.KERNELS.keys())
+
+    def test_the_specified_peaks_are_the_programs(self):
+        text = (ROOT.parent / "harness/timing/gpu_peaks.cc").read_text("utf-8")
+        for chip, (tflops, gbps) in roofline.SPECIFIED.items():
+            self.assertIn(f'{{"{chip}", {{{tflops:g}, {gbps:g}}}}}', text)
+
+    def test_ticks_of_a_log_scale_are_few(self):
+        self.assertEqual(sheet.log_ticks(8, 120, 5), [10, 20, 50, 100])
+        self.assertEqual(sheet.log_ticks(60, 15000, 4), [100, 1000, 10000])
+
+
+class Baselines(Runs):
+    def test_are_cublas_where_the_runs_have_it(self):
+        both = self.cases(record("unfused-fp16"), record("cublas-fp16"))
+        self.assertEqual(bars.baseline_of(both, None), "cublas-fp16")
+        self.assertEqual(bars.baseline_of(both[:1], None), "unfused-fp16")
+        self.assertEqual(bars.baseline_of(both, "cudnn"), "cudnn")
+
+
+class SameTruth(Runs):
+    """A run's folder, its cases.csv, and the leaner table of --csv."""
+
+    def test_from_json_and_csv(self):
+        rows = {
+            "id": "x", "kernel": "ours", "pass": "fwd+bwd", "batch": 1, "heads": 2, "seqlen_q": 9,
+            "seqlen_k": 9, "head_dim": 64, "mask": "full", "dropout_p": 0, "status": "ok",
+            "device": "emulated-v100", "device_name": "V100", "input": "normal", "input_scale": 1,
+            "dq_rel_l1": 0.1, "dk_rel_l1": 0.2, "dv_rel_l1": 0.3, "o_rel_l1": 0.4,
+            "dq_nonfinite": 0, "dk_nonfinite": 0, "dv_nonfinite": 0, "o_nonfinite": 0,
+            "predicted_chip": "V100-SXM2", "predicted_time_ms_low": 1,
+            "predicted_time_ms_likely": 2, "predicted_time_ms_high": 4,
+        }  # fmt: skip
+        path = self.folder / "lean.csv"
+        with open(path, "w", newline="", encoding="utf-8") as file:
+            writer = csv.DictWriter(file, rows)
+            writer.writeheader()
+            writer.writerow(rows)
+        (case,) = read_run(path)
+        self.assertEqual((case.errors["rel_l1"], case.kind, case.chip), (0.4, "predicted", "V100-SXM2"))
+        self.assertEqual((case.kind_of_result, case.axes["dropout_scale"]), ("emulated", "applied"))
+        self.assertEqual(case.axes["heads_k"], 2)
 
 
 class Refuses(Runs):
@@ -279,6 +360,32 @@ class Refuses(Runs):
         result = self.plot(self.run_of(record()), "--figure", "speedp")
         self.assertEqual(result.returncode, 2)
         self.assertIn("--figure: unknown 'speedp', did you mean 'speedup'?; allowed:", result.stderr)
+
+    def test_sizes_that_no_figure_has(self):
+        for flag, typed in (("--width", "1"), ("--width", "wide"), ("--font-size", "nan")):
+            result = self.plot(self.run_of(record()), flag, typed)
+            self.assertEqual(result.returncode, 2)
+            self.assertRegex(result.stderr, f"{flag}: '{typed}': allowed: a number from \\d+ to \\d+")
+
+    def test_a_missing_matplotlib_and_says_how_to_get_it(self):
+        hidden = self.folder / "hidden"
+        hidden.mkdir()
+        (hidden / "matplotlib.py").write_text("raise ImportError('hidden')")
+        result = subprocess.run(
+            [sys.executable, "-B", ROOT / "plot.py", self.run_of(record())],
+            env={"PYTHONPATH": str(hidden), "PYTHONSAFEPATH": ""},
+            cwd=self.folder, capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        self.assertEqual(result.returncode, 3, result.stderr)
+        self.assertIn("matplotlib is missing; install it: ", result.stderr)
+        was = sys.prefix
+        try:
+            sys.prefix = "/a/venv"
+            self.assertIn("-m pip install matplotlib", style.how_to_install())
+            sys.prefix = sys.base_prefix
+            self.assertIn("apt-get install python3-matplotlib", style.how_to_install())
+        finally:
+            sys.prefix = was
 
     def test_bad_input_with_one_line_and_2(self):
         run = self.run_of(record())
@@ -288,6 +395,7 @@ class Refuses(Runs):
             ((run, "--where", "x"), "--where 'x': allowed"),
             ((run, "--figure", "diff"), "diff compares two runs, and 1 are given"),
             ((run, "--figure", "error", "--kernel", "b"), "--kernel: no case of 'b'"),
+            ((run, "--figure", "speedup"), "--reference: no time of 'cublas-fp16'"),
         ):
             result = self.plot(*arguments)
             if result.returncode == 3:
@@ -318,7 +426,7 @@ class Draws(Runs):
             record(seqlen=1024, time_ms=None, status="failed", reason=oom),
             record("b", time_ms=None, predicted=band, device="emulated-v100"),
         )
-        figure = bars.draw_throughput(self.pyplot, cases, None)
+        figure = bars.draw_throughput(self.pyplot, cases, PLAIN)
         (axes,) = figure.axes
         self.assertEqual([text.get_text() for text in axes.texts], [" OOM", "–"])
         self.assertEqual([bar.get_height() for bar in axes.patches], [4.0, 4.0])
@@ -329,9 +437,7 @@ class Draws(Runs):
     def test_a_cross_where_an_output_is_not_finite(self):
         broken = {"rel_l1": 0.0, "nonfinite": 3}
         cases = self.cases(record(), record(seqlen=1024, accuracy=broken))
-        figure = lines.line_figure(
-            self.pyplot, cases, lines.error_of("rel_l1"), "", False, lambda case: case.kind_of_result
-        )
+        figure = lines.draw_error(self.pyplot, cases, PLAIN)
         self.assertIn("x: not finite: a at 1k", figure.get_supxlabel())
 
     def test_captions_say_where_errors_and_sizes_are_from(self):
@@ -340,11 +446,10 @@ class Draws(Runs):
             record(time_ms=None, predicted=band, device="emulated-v100"),
             record("b", time_ms=None, device="emulated-v100"),
         )
-        arguments = argparse.Namespace(metric="rel_l1")
-        of_errors = lines.draw_error(self.pyplot, cases, arguments).get_supxlabel()
-        self.assertIn("T: emulated", of_errors)
+        of_errors = lines.draw_error(self.pyplot, cases, PLAIN).get_supxlabel()
+        self.assertIn("T: errors of emulated results", of_errors)
         self.assertNotIn("predicted", of_errors)
-        of_memory = lines.draw_memory(self.pyplot, cases, arguments).get_supxlabel()
+        of_memory = lines.draw_memory(self.pyplot, cases, PLAIN).get_supxlabel()
         self.assertIn("T: predicted", of_memory)
         self.assertNotIn("emulated", of_memory)
 
@@ -352,10 +457,163 @@ class Draws(Runs):
         lacks = {"code": "E-UNSUPPORTED", "message": "b has no backward pass"}
         both = {"problem.pass": "fwd+bwd", "time_ms": None}
         cases = self.cases(record(**both), record("b", status="skipped", reason=lacks, **both))
-        figure = lines.draw_memory(self.pyplot, cases, None)
+        figure = lines.draw_memory(self.pyplot, cases, PLAIN)
         (axes,) = figure.axes
-        self.assertEqual(len(axes.lines), 1)
+        self.assertEqual(len(axes.lines), 2)  # its line, its markers
         self.assertEqual([each.get_text() for each in figure.legends[0].texts], ["a"])
+
+    def test_a_roof_of_what_is_predicted(self):
+        cases = read_run(self.run_of(emulated(), emulated("b", 1024), peaks=(None, None)))
+        figure = roofline.draw_roofline(self.pyplot, cases, PLAIN)
+        roof = figure.axes[0].lines[0].get_ydata()
+        self.assertEqual(max(roof), 125.0)
+        labels = [text.get_text() for legend in figure.legends for text in legend.texts]
+        self.assertIn("V100-SXM2 by its data sheet: 125 TFLOP/s, 900 GB/s", labels)
+        self.assertRegex(figure.get_supxlabel(), "predicted by a model, not measured \\(hollow\\)")
+        low, high = figure.axes[0].get_ylim()
+        for case in cases:
+            self.assertTrue(low < bars.throughput(case).low < bars.throughput(case).high < high)
+
+    def test_points_that_coincide_apart(self):
+        slow = {**BAND, "time_ms": {"low": 8.0, "likely": 9.0, "high": 10.0}}
+        cases = self.cases(emulated("a"), emulated("b"), emulated("c", predicted=slow))
+        figure = roofline.draw_roofline(self.pyplot, cases, PLAIN)
+        figure.draw_without_rendering()
+        xs = [line.get_transform().transform(line.get_xydata())[0][0] for line in figure.axes[0].lines
+              if line.get_marker() in style.OTHER_MARKERS]  # fmt: skip
+        self.assertEqual(len(set(round(x) for x in xs)), 3)
+        self.assertIn("points that coincide stand side by side", figure.get_supxlabel())
+
+    def test_no_roofline_without_a_roof(self):
+        for unknown in (emulated(predicted={**BAND, "chip": "V9"}), record()):
+            cases = read_run(self.run_of(unknown, peaks=(None, None)))
+            with self.assertRaisesRegex(ValueError, "--figure roofline: no peak .* of T are known"):
+                roofline.draw_roofline(self.pyplot, cases, PLAIN)
+
+    def test_predicted_speedups_hatched_with_their_band(self):
+        speedup = {"over": "unfused-fp16", "low": 1.5, "likely": 2.0, "high": 3.0}
+        cases = self.cases(
+            emulated("unfused-fp16"), emulated("ours", predicted={**BAND, "speedup": speedup})
+        )
+        figure = bars.draw_speedup(self.pyplot, cases, PLAIN)
+        (axes,) = figure.axes
+        (bar,) = axes.patches
+        self.assertEqual((bar.get_height(), bar.get_hatch()), (2.0, style.PREDICTED_HATCH))
+        self.assertEqual(bars.own_ratio(cases[1], "unfused-fp16").high, 3.0)
+        self.assertEqual(axes.get_ylabel(), "speed-up over unfused-fp16")
+        self.assertIn("T: predicted by a model, not measured (hatched)", figure.get_supxlabel())
+
+    def test_no_speedup_of_the_baseline_alone(self):
+        with self.assertRaisesRegex(ValueError, "no kernel but 'unfused-fp16' has a time"):
+            bars.draw_speedup(self.pyplot, self.cases(emulated("unfused-fp16")), PLAIN)
+
+    def test_sizes_with_their_unit(self):
+        figure = lines.draw_memory(self.pyplot, self.cases(record(), record(seqlen=1024)), PLAIN)
+        figure.draw_without_rendering()
+        labels = [text.get_text() for text in figure.axes[0].get_yticklabels()]
+        self.assertTrue(labels)
+        for label in labels:
+            self.assertRegex(label, r"^\d+(\.\d+)? [KM]iB$")
+        self.assertEqual(lines.size_text(1 << 29), "512 MiB")
+
+    def test_lines_that_coincide_apart(self):
+        more = {"peak": None, "predicted": 1 << 23, "unfused": 1 << 23}
+        cases = self.cases(record("a"), record("b"), record("c", memory_bytes=more))
+        figure = lines.draw_memory(self.pyplot, cases, PLAIN)
+        lines_of = [line for line in figure.axes[0].lines if line.get_linestyle() != "None"]
+        dashed = [line for line in lines_of if line.is_dashed()]
+        self.assertEqual((len(lines_of), len(dashed)), (3, 2))
+        self.assertIn("where lines coincide", figure.get_supxlabel())
+        self.assertNotEqual(dashed[0].get_color(), dashed[1].get_color())
+
+    def test_one_scale_or_the_caption_says_so(self):
+        def scales(error):
+            worse = {"rel_l1": error, "nonfinite": 0}
+            other = record("a", accuracy=worse, **{"problem.mask": "causal"})
+            figure = lines.draw_error(self.pyplot, self.cases(record(), other), PLAIN)
+            return {axes.get_ylim() for axes in figure.axes}, figure.get_supxlabel()
+
+        limits, text = scales(0.002)
+        self.assertEqual(len(limits), 1)
+        self.assertNotIn("scale", text)
+        limits, text = scales(0.05)
+        self.assertEqual(len(limits), 2)
+        self.assertIn("each panel has a scale of its own", text)
+
+    def test_whose_bar_is_whose_in_a_legend(self):
+        cases = self.cases(layer_record("unfused-fp16", "unfused"), layer_record("ours", "fused"))
+        figure = layers.draw_layers(self.pyplot, cases, PLAIN)
+        stages, letters = ([text.get_text() for text in each.texts] for each in figure.legends)
+        self.assertEqual(stages, list(layers.STAGES))
+        self.assertEqual(letters, ["a: unfused-fp16, rest unfused", "b: ours, rest fused"])
+        self.assertIn("predicted by a model, not measured (hatched)", figure.get_supxlabel())
+
+    def assert_nothing_is_cut(self, figure, what):
+        figure.draw_without_rendering()
+        page, renderer = figure.bbox, figure.canvas.get_renderer()
+        texts = [*figure.legends, *[text for axes in figure.axes for text in self.around(axes)]]
+        for artist in [*texts, figure._supxlabel]:
+            box = artist.get_window_extent(renderer)
+            is_within = box.x0 >= -1 and box.y0 >= -1 and box.x1 <= page.x1 + 1 and box.y1 <= page.y1 + 1
+            self.assertTrue(is_within, f"{what}: {artist} {box} of {page}")
+        for axes in figure.axes:
+            for labels in (axes.get_xticklabels(), axes.get_yticklabels()):
+                boxes = [each.get_window_extent(renderer) for each in labels if each.get_text()]
+                for one, other in zip(boxes, boxes[1:]):
+                    self.assertFalse(one.overlaps(other), f"{what}: tick labels {labels}")
+
+    @staticmethod
+    def around(axes):
+        return [axes.title, axes.xaxis.label, axes.yaxis.label] if axes.axison else []
+
+    def test_nothing_is_cut_at_any_size(self):
+        kernels = ("unfused-fp16", "volta-fp16acc-o16", "volta-fp32acc", "volta-mixedacc", "volta-fp16acc")
+        grid = self.cases(
+            *(
+                emulated(kernel, seqlen, **{"problem.mask": mask})
+                for kernel in kernels
+                for seqlen in (512, 1024, 4096, 16384)
+                for mask in ("full", "where:q-k<128")
+            )
+        )
+        one = panels.where(grid, ["mask=full"])
+        made = self.cases(*(layer_record(kernel, "fused") for kernel in kernels))
+        figures = {
+            bars.draw_throughput: (grid, one),
+            bars.draw_speedup: (grid, one),
+            lines.draw_error: (grid, one),
+            lines.draw_memory: (grid, one),
+            roofline.draw_roofline: (grid, one),
+            layers.draw_layers: (made,),
+            layers.draw_layer_speedup: (self.cases_of_layers(),),
+        }
+        for draw, all_cases in figures.items():
+            for cases in all_cases:
+                for width, font_size in ((3.3, 8), (7, 12)) if cases is grid else ((None, 8), (2.5, 7)):
+                    self.pyplot = style.load_pyplot(font_size)
+                    arguments = argparse.Namespace(width=width, metric="rel_l1", reference=None)
+                    figure = draw(self.pyplot, cases, arguments)
+                    self.assertEqual(figure.get_figwidth(), width or figure.get_figwidth())
+                    self.assert_nothing_is_cut(figure, f"{draw.__name__} {width} {font_size}")
+                    self.pyplot.close(figure)
+
+    def cases_of_layers(self):
+        rests = [(k, rest) for k in ("unfused-fp16", "volta-fp32acc") for rest in ("fused", "unfused")]
+        return self.cases(*(layer_record(*each, ms=2.0 + i) for i, each in enumerate(rests)))
+
+    def test_x_titles_below_every_column(self):
+        masks = ("full", "causal", "window:9", "window:8", "window:7")
+        cases = self.cases(*(record(**{"problem.mask": mask}) for mask in masks))
+        figure = bars.draw_throughput(self.pyplot, cases, PLAIN)
+        titled = [axes.get_xlabel() for axes in figure.axes if axes.axison]
+        self.assertEqual(titled, ["", "", *3 * ["sequence length"]])
+
+    def test_of_the_size_that_was_asked_for(self):
+        run = self.run_of(record())
+        result = self.plot(run, "--width", "3.3", "--font-size", "6", "-o", "a.svg")
+        self.assertEqual(result.returncode, 0, result.stderr)
+        text = (self.folder / "a.svg").read_text("utf-8")
+        self.assertIn(f'width="{3.3 * 72:g}pt"', text)
 
     def test_the_same_bytes_each_time(self):
         hashes = set()

@@ -61,6 +61,9 @@ void leave_out_files(const RunRecord& run, Arguments& begun, std::ostream& err) 
     if (flag != "--save-outputs" || kernel == run.run.resolved.end()) continue;
     begun.push_back("--kernel=" + kernel->second);  // it had chosen one
   }
+  std::erase_if(begun, [](const std::string& word) {
+    return word == "--csv-all" || word.starts_with("--csv-all=");  // which goes with --csv
+  });
 }
 
 /// What began the run of `folder`, then `arguments`.

@@ -170,8 +170,13 @@ void add_file_flags(CLI::App& command, SweepOptions& options) {
   command.add_option("--json", options.json_file, "write the whole record")
       ->type_name("FILE")
       ->group(group);
-  command.add_option("--csv", options.csv_file, "write a row per case")
-      ->type_name("FILE")
+  CLI::Option* const csv = command.add_option("--csv", options.csv_file, "write a row per case")
+                               ->type_name("FILE")
+                               ->group(group);
+  command
+      .add_flag("--csv-all", options.csv_has_all_columns,
+                "in --csv all columns, also those that are empty or constant in this run")
+      ->needs(csv)
       ->group(group);
   command.add_option("--md", options.markdown_file, "write the table as markdown")
       ->type_name("FILE")

@@ -34,6 +34,7 @@ struct SweepOptions {
   bool is_dry_run = false;
   std::string json_file, csv_file, markdown_file;  // empty: not written; "-": standard output
   std::string html_file, junit_file;               // the same
+  bool csv_has_all_columns = false;                // else those that say something
   std::string out_folder, resume_folder;           // at most one of them
   bool retries_failed = false;
   bool salvages = false;             // what is damaged in the journal is run again
@@ -55,7 +56,7 @@ struct SweepOptions {
 /// shown where a command times.
 void add_sweep_flags(CLI::App& command, SweepOptions& options, bool is_timed);
 
-/// Adds --json, --csv, --md, --html and --junit.
+/// Adds --json, --csv, --csv-all, --md, --html and --junit.
 void add_file_flags(CLI::App& command, SweepOptions& options);
 
 /// Adds --salvage.

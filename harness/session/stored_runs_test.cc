@@ -107,7 +107,7 @@ TEST(ReportCommand, PrintsAStoredRunAndWritesItsFiles) {
   const ProgramResult report = run_sparkbench("report " + run);
   EXPECT_EQ(report.exit_code, 0);
   EXPECT_TRUE(contains(report.out, "12 ok, 0 incorrect")) << report.out;
-  const ProgramResult csv = run_sparkbench("report --csv - " + run);
+  const ProgramResult csv = run_sparkbench("report --csv - --csv-all " + run);
   EXPECT_EQ(csv.out, text_of_file(folder.path() / "run/cases.csv"));
   expect_refused(run_sparkbench("report " + path_in(folder, "none")), 2, "cannot be read");
 }

@@ -87,7 +87,7 @@ void write_outputs(const SweepOptions& options, const RunRecord& run, const Stre
     }
   };
   write(options.json_file, run_to_json);
-  write(options.csv_file, cases_to_csv);
+  write(options.csv_file, options.csv_has_all_columns ? cases_to_csv : cases_to_lean_csv);
   write(options.markdown_file, format_summary_markdown);
   write(options.html_file, format_html_page);
   write(options.junit_file, run_to_junit);

@@ -77,23 +77,29 @@ def judge(curves):
     return lines, holds
 
 
+COLOURS = ("#7f7f7f", "#e69f00", "#0072b2", "#d55e00")  # Okabe and Ito's
+STRIPE = 5.0  # points, of each colour where curves coincide, as the ways' of one seed do
+
+
 def plot(curves, path):
+    """Each way draws its stripes of a curve, so that all are seen where they coincide."""
     import matplotlib
 
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    figure, axes = plt.subplots(1, len(curves), figsize=(10, 4), sharey=True)
+    figure, axes = plt.subplots(1, len(curves), figsize=(10, 4), layout="constrained")
     for ax, (model, of_model) in zip(axes, curves.items()):
-        for i, (way, of_seeds) in enumerate(of_model.items()):
-            for seed, losses in enumerate(of_seeds):
-                ax.plot(losses, color=f"C{i}", lw=1, alpha=0.7, ls="-" if i < 2 else "--",
-                        label=way if seed == 0 else None)  # fmt: skip
-        ax.set(title=model, xlabel="step")
+        for i, of_seeds in enumerate(of_model.values()):
+            stripes = (i * STRIPE, (STRIPE, (len(of_model) - 1) * STRIPE))
+            for losses in of_seeds:
+                ax.plot(losses, color=COLOURS[i], lw=1.4, ls=stripes, dash_capstyle="butt")
+        seeds = len(next(iter(of_model.values())))
+        ax.set(title=f"{model}, {seeds} seeds", xlabel="step", ylabel="loss")
         ax.grid(alpha=0.3)
-    axes[0].set_ylabel("loss")
-    axes[0].legend()
-    figure.tight_layout()
+    handles = [plt.Line2D([], [], color=colour, lw=2) for colour in COLOURS]
+    figure.legend(handles, list(WAYS), loc="outside upper center", ncols=len(WAYS), frameon=False)
+    figure.supxlabel("where curves coincide their colours take turns", fontsize=9, color="#444444")
     figure.savefig(path)
 
 

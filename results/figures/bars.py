@@ -4,11 +4,15 @@ and 11 (throughput), and speed-ups over one kernel."""
 import collections
 
 from figures import caption, style
+from figures.cases import Interval
 from figures.meant import did_you_mean
-from figures.panels import Panels, series_label, short_length
+from figures.panels import X_LABEL, Panels, series_label, short_length
+from figures.sheet import Sheet
 
 GROUP_WIDTH = 0.86
+BAR_POINTS = 3.5  # a panel is so wide that its bars are
 ABSENT = "–"
+BASELINES = ("cublas-fp16", "unfused-fp16")  # the first of which the runs have times
 
 
 def throughput(case):
@@ -16,10 +20,27 @@ def throughput(case):
     return case.time.inverse(case.flops / 1e9) if case.time else None
 
 
+def baseline_of(cases, asked, usual=BASELINES):
+    """The kernel that speed-ups are over: the one that was asked for, or else a usual one."""
+    timed = {case.kernel for case in cases if case.time}
+    return asked or next((name for name in usual if name in timed), usual[0])
+
+
+def own_ratio(case, reference):
+    """The record's own speed-up over the reference, or None. A prediction's has a band, which is
+    narrower than that of two times, since what both have in common cancels out."""
+    if case.kind == "predicted":
+        over, band = case.predicted_speedup or (None, None)
+        return band if over == reference else None
+    over, ratio = case.speedup or (None, None)
+    return Interval(ratio, ratio, ratio) if over == reference else None
+
+
 def speedups(cases, reference):
     """{(run, id): Interval} over the reference's time of the same problem on a device of the same
     name, both measured or both predicted: of the case's own run, or of the one other that has it. A
-    record's own ratio, of samples that alternate with the reference's, is taken where there is one.
+    record's own ratio is taken where there is one: of samples that alternate with the reference's, with
+    the doubt of both times; or of a model, with its band.
     Throws ValueError where there is no such reference."""
     times = collections.defaultdict(dict)
     for case in cases:
@@ -36,9 +57,10 @@ def speedups(cases, reference):
         of_runs = times.get((case.problem(), case.kind), {}) if case.time else {}
         own = of_runs.get(case.run) or (list(of_runs.values())[0] if len(of_runs) == 1 else None)
         if own:
-            ratio = own.over(case.time)
-            has_own = case.speedup and case.speedup[0] == reference
-            ratios[case.run, case.id] = ratio.around(case.speedup[1]) if has_own else ratio
+            ratio, recorded = own.over(case.time), own_ratio(case, reference)
+            if recorded:
+                ratio = recorded if case.kind == "predicted" else ratio.around(recorded.value)
+            ratios[case.run, case.id] = ratio
     return ratios
 
 
@@ -48,6 +70,7 @@ class BarPanel:
     def __init__(self, axes, panels, key, value_of):
         self._axes, self._panels, self._value_of = axes, panels, value_of
         self._series = panels.series
+        self._looks = style.looks_of(panels.series)
         self._width = GROUP_WIDTH / len(self._series)
         self._at = panels.of[key]
         self._lengths = panels.lengths_in(key)
@@ -67,17 +90,9 @@ class BarPanel:
         value = self._value_of(case) if case and not case.mark else None
         if value is None:
             return self._draw_mark(x, (case.mark if case else "") or ABSENT)
-        colour = style.colour_of(series, self._panels.series)
-        is_predicted = case.kind == "predicted"
-        self._axes.bar(
-            x,
-            value.value,
-            0.92 * self._width,
-            color="white" if is_predicted else colour,
-            edgecolor=colour,
-            hatch=style.PREDICTED_HATCH if is_predicted else None,
-            linewidth=0.8,
-        )
+        colour = self._looks[series].colour
+        self._axes.bar(x, value.value, 0.92 * self._width, linewidth=0.8,
+                       **paint(colour, case.kind == "predicted"))  # fmt: skip
         reach = [[value.value - value.low], [value.high - value.value]]
         self._axes.errorbar(x, value.value, yerr=reach, color="black", linewidth=0.6, capsize=1)
 
@@ -90,32 +105,52 @@ class BarPanel:
             rotation=0 if mark == ABSENT else 90,
             ha="center",
             va="bottom",
-            fontsize=6,
-            color="#a00000",
+            fontsize=style.SMALLEST + 1,
+            color=style.MARK_COLOUR,
         )
 
 
-def bar_figure(pyplot, cases, value_of, label, baseline=None):
+def paint(colour, is_predicted):
+    """What is predicted is hatched on white."""
+    return {
+        "facecolor": "white" if is_predicted else colour,
+        "edgecolor": colour,
+        "hatch": style.PREDICTED_HATCH if is_predicted else None,
+    }
+
+
+def legend_of(pyplot, cases, panels):
+    """A box for each series, as its bars are."""
+    looks = style.looks_of(panels.series)
+    measured = {panels.series_of(case) for case in cases if case.kind != "predicted"}
+    boxes = [
+        pyplot.Rectangle((0, 0), 1, 1, **paint(looks[each].colour, each not in measured))
+        for each in panels.series
+    ]
+    return boxes, [series_label(each) for each in panels.series]
+
+
+def least_width(panels, bar_points):
+    """Of a panel whose bars are `bar_points` wide, in inches."""
+    most = max(len(panels.lengths_in(key)) for key in panels.keys)
+    return 0.5 + most * len(panels.series) * bar_points / GROUP_WIDTH / 72
+
+
+def bar_figure(pyplot, cases, value_of, label, baseline=None, width=None):
     panels = Panels(cases)
-    figure, all_axes = style.new_figure(pyplot, len(panels.keys), shares_scale=True)
+    sheet = Sheet(pyplot, len(panels.keys), width, least_width(panels, BAR_POINTS))
     marks = set()
-    for axes, key in zip(all_axes, panels.keys):
+    for axes, key in zip(sheet.panels, panels.keys):
         panel = BarPanel(axes, panels, key, value_of)
         panel.draw()
         marks |= panel.marks
-        if axes.get_subplotspec().is_first_col():
-            axes.set_ylabel(label)
         if baseline is not None:
             axes.axhline(baseline, color="black", linewidth=0.6, linestyle="--")
-    for axes in all_axes:
-        axes.set_ylim(bottom=0)  # once all have what their shared scale is to show
-    handles = [
-        pyplot.Rectangle((0, 0), 1, 1, color=style.colour_of(each, panels.series))
-        for each in panels.series
-    ]
-    lines = caption.caption(cases, panels, caption.MEANING, caption.marks_line(marks))
-    style.finish(figure, handles, [series_label(each) for each in panels.series], lines)
-    return figure
+    sheet.label_axes(X_LABEL, label)
+    lines = caption.caption(
+        cases, panels, caption.MEANING, caption.marks_line(marks), sheet.share_scale()
+    )
+    return sheet.finish([legend_of(pyplot, cases, panels)], lines)
 
 
 def with_times(cases):
@@ -126,18 +161,28 @@ def with_times(cases):
     return [case for case in cases if case.kernel in timed]
 
 
-def draw_throughput(pyplot, cases, _arguments):
-    return bar_figure(pyplot, with_times(cases), throughput, "TFLOP/s")
+def draw_throughput(pyplot, cases, arguments):
+    return bar_figure(pyplot, with_times(cases), throughput, "TFLOP/s", width=arguments.width)
 
 
 def draw_speedup(pyplot, cases, arguments):
     cases = with_times(cases)
-    ratios = speedups(cases, arguments.reference)
-    others = [case for case in cases if case.kernel != arguments.reference]
+    return speedup_figure(pyplot, cases, baseline_of(cases, arguments.reference), arguments.width)
+
+
+def speedup_figure(pyplot, cases, reference, width):
+    ratios = speedups(cases, reference)
+    others = [case for case in cases if case.kernel != reference]
+    if not ratios.keys() & {(case.run, case.id) for case in others}:
+        raise ValueError(
+            f"no kernel but '{reference}' has a time beside one of it; allowed: --reference KERNEL, "
+            f"--where AXIS=VALUE, or runs that have both"
+        )
     return bar_figure(
         pyplot,
         others,
         lambda case: ratios.get((case.run, case.id)),
-        f"speed-up over {arguments.reference}",
+        f"speed-up over {reference}",
         baseline=1.0,
+        width=width,
     )

@@ -8,7 +8,13 @@ MEANING = {
     "predicted": "predicted by a model, not measured (hatched); whiskers: its band",
     "emulated": "emulated, without times",
 }
-SHORT_MEANING = {"measured": "measured", "predicted": "predicted", "emulated": "emulated"}
+STAGES_MEANING = {
+    "measured": "measured",
+    "predicted": "predicted by a model, not measured (hatched)",
+    "emulated": "emulated, without times",
+}
+ERROR_MEANING = {"measured": "errors of its results", "emulated": "errors of emulated results"}
+MEMORY_MEANING = {"measured": "measured peak", "predicted": "predicted from what a kernel allocates"}
 
 
 def kind_of_time(case):
@@ -16,7 +22,7 @@ def kind_of_time(case):
 
 
 def devices_line(cases, meaning, kind_of=kind_of_time):
-    kinds = sorted({(case.axes["device"], kind_of(case)) for case in cases})
+    kinds = sorted({(str(case.axes["device"]), kind_of(case)) for case in cases})
     return "; ".join(f"{device}: {meaning[kind]}" for device, kind in kinds)
 
 

@@ -86,9 +86,11 @@ class Case:
     flops: float
     bytes: float
     speedup: tuple | None  # the record's own: over which kernel, whose samples alternate, and by what
+    predicted_speedup: tuple | None  # over which kernel, and the Interval of the model's own band
     errors: dict  # {"rel_l1": 0.0002}; NaN where an output is not finite; without what is not known
     memory: dict  # {"peak", "predicted", "unfused"} in bytes, of those that are known
     peak: tuple | None  # TFLOP/s and GB/s of the device
+    chip: str | None  # that its prediction is of: "V100-SXM2"
     stages: dict = dataclasses.field(default_factory=dict)  # of a layer: {"qkv": ms, ...}
 
     @property
@@ -208,7 +210,7 @@ def _errors(fields, is_forward):
     """Of the worst output. Early records have metrics of what is finite alone, and of a forward pass
     before a backward one none."""
     outputs = [()] if is_forward else [(name,) for name in GRADIENTS]
-    if not is_forward and fields.text("accuracy", "o", "output"):
+    if not is_forward and fields.number("accuracy", "o", "nonfinite") is not None:
         outputs.append(("o",))
     errors = {}
     for metric in ("rel_l1", "rel_l2", "max_abs"):
@@ -224,6 +226,12 @@ def _errors(fields, is_forward):
 def _speedup(fields):
     over, ratio = fields.text("speedup", "over"), fields.number("speedup", "ratio")
     return (over, ratio) if over and ratio else None
+
+
+def _predicted_speedup(fields):
+    over = fields.text("predicted", "speedup", "over")
+    band = _interval(fields, ("predicted", "speedup"), "low", "likely", "high")
+    return (over, band) if over and band else None
 
 
 def _mark(fields):
@@ -253,9 +261,11 @@ def _case(fields, run, device, peak):
         flops=fields.number("flops") or 0.0,
         bytes=fields.number("bytes") or 0.0,
         speedup=_speedup(fields),
+        predicted_speedup=_predicted_speedup(fields),
         errors=_errors(fields, axes["pass"] == "fwd"),
         memory={name: size for name, size in memory.items() if size is not None},
         peak=peak,
+        chip=fields.text("predicted", "chip"),
         stages=_stages(fields),
     )
 

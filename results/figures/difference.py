@@ -4,7 +4,9 @@ standard errors of both medians."""
 import math
 
 from figures import style
+from figures.sheet import Sheet
 
+WIDTH = 6.5  # inches
 ROW_HEIGHT = 0.17  # inches
 DOUBT = 3.0
 RUN_TO_RUN = 0.003  # sparkbench diff's, relative
@@ -34,24 +36,23 @@ def pairs_of(cases):
     return runs, pairs, alone
 
 
-def draw_diff(pyplot, cases, _arguments):
+def draw_diff(pyplot, cases, arguments):
     runs, pairs, alone = pairs_of(cases)
-    figure, axes = pyplot.subplots(
-        figsize=(6.5, 1.2 + ROW_HEIGHT * len(pairs)), layout="constrained"
-    )
+    sheet = Sheet(pyplot, 1, arguments.width or WIDTH, height=ROW_HEIGHT * (len(pairs) + 2))
+    (axes,) = sheet.panels
     for y, (_, first, second) in enumerate(pairs):
         ratio, doubt = ratio_and_doubt(first, second)
         is_sure = abs(ratio - 1.0) > doubt
-        colour = style.COLOURS[6 if ratio > 1 else 3] if is_sure else style.COLOURS[0]
+        colour = (style.BAD if ratio > 1 else style.GOOD) if is_sure else style.GREY
         axes.errorbar(ratio, y, xerr=doubt, marker="o", markersize=3, color=colour, linewidth=0.8)
     axes.axvline(1.0, color="black", linewidth=0.6, linestyle="--")
-    axes.set_yticks(range(len(pairs)), [name for name, _, _ in pairs], fontsize=6)
+    size = style.small(pyplot, 2)
+    axes.set_yticks(range(len(pairs)), [name for name, _, _ in pairs], fontsize=size)
     axes.set_ylim(len(pairs) - 0.5, -0.5)
-    axes.set_xlabel(f"time of {runs[1]} / time of {runs[0]}")
     axes.grid(axis="x", alpha=0.3)
-    devices = sorted({case.axes["device"] for _, *both in pairs for case in both})
+    sheet.label_axes(f"time of {runs[1]} / time of {runs[0]}", "")
+    devices = sorted({str(case.axes["device"]) for _, *both in pairs for case in both})
     lines = [f"{', '.join(devices)}: measured; whiskers: three standard errors, and 0.3 % from run to run"]
     if alone:
         lines.append(f"{len(alone)} cases have a time in one run alone, and are left out")
-    figure.supxlabel("\n".join(lines), fontsize=7, color="#444444")
-    return figure
+    return sheet.finish([], lines)

@@ -4,9 +4,11 @@ by stage, and the speed-up over one of the layers."""
 import dataclasses
 
 from figures import bars, caption, style
-from figures.panels import Panels, series_label
+from figures.panels import X_LABEL, Panels, series_label
+from figures.sheet import Sheet
 
-UNFUSED = "unfused-fp16, rest unfused"
+UNFUSED = ("cublas-fp16, rest unfused", "unfused-fp16, rest unfused")
+BAR_POINTS = 4.0  # so wide that a letter stands above each
 STAGES = ("qkv", "mha", "proj", "ln1", "ff1", "ff2", "ln2")
 # The attention stands out; the products are of one colour, and so are the rows.
 COLOURS = {
@@ -38,19 +40,20 @@ def of_layers(cases):
 
 def draw_layer_speedup(pyplot, cases, arguments):
     layers = bars.with_times(of_layers(cases))
-    reference = UNFUSED if arguments.reference == "cublas-fp16" else arguments.reference
-    ratios = bars.speedups(layers, reference)
-    return bars.bar_figure(
-        pyplot,
-        [case for case in layers if case.kernel != reference],
-        lambda case: ratios.get((case.run, case.id)),
-        f"speed-up over {reference}",
-        baseline=1.0,
-    )
+    reference = bars.baseline_of(layers, arguments.reference, UNFUSED)
+    return bars.speedup_figure(pyplot, layers, reference, arguments.width)
+
+
+def letter_of(series, panels):
+    return chr(ord("a") + panels.series.index(series))
 
 
 class StackedPanel(bars.BarPanel):
-    """A bar's stages upon each other, each in its colour; whose bar it is, its place says."""
+    """A bar's stages upon each other, each in its colour; above it the letter of its series."""
+
+    def __init__(self, axes, panels, key, bar_points):
+        super().__init__(axes, panels, key, None)
+        self._letter_size = min(style.SMALLEST + 1, 1.5 * bar_points)  # narrower than the bar
 
     def _draw_case(self, x, series, case):
         if not case or case.mark or not case.stages:
@@ -58,7 +61,6 @@ class StackedPanel(bars.BarPanel):
         bottom = 0.0
         for stage in STAGES:
             height = case.stages.get(stage, 0.0)
-            hatch = style.PREDICTED_HATCH if case.kind == "predicted" else None
             self._axes.bar(
                 x,
                 height,
@@ -66,35 +68,35 @@ class StackedPanel(bars.BarPanel):
                 bottom=bottom,
                 color=COLOURS[stage],
                 edgecolor="white",
-                hatch=hatch,
+                hatch=style.PREDICTED_HATCH if case.kind == "predicted" else None,
                 linewidth=0.2,
             )
             bottom += height
-        letter = chr(ord("a") + self._panels.series.index(series))
-        self._axes.text(x, bottom, letter, ha="center", va="bottom", fontsize=6)
+        letter = letter_of(series, self._panels)
+        self._axes.text(x, bottom, letter, ha="center", va="bottom", fontsize=self._letter_size)
 
 
-def draw_layers(pyplot, cases, _arguments):
+def legends_of(pyplot, panels):
+    """The stages' colours, and below whose bar a letter names."""
+    stages = [pyplot.Rectangle((0, 0), 1, 1, color=COLOURS[stage]) for stage in STAGES]
+    letters = [f"{letter_of(each, panels)}: {series_label(each)}" for each in panels.series]
+    return [(stages, STAGES), ([], letters)]
+
+
+def draw_layers(pyplot, cases, arguments):
     layers = bars.with_times(of_layers(cases))
     if not any(case.stages for case in layers):
         raise ValueError("no case has stages: a CSV leaves them out, --json or --out has them")
     panels = Panels(layers)
-    figure, all_axes = style.new_figure(pyplot, len(panels.keys), shares_scale=True)
+    sheet = Sheet(pyplot, len(panels.keys), arguments.width, bars.least_width(panels, BAR_POINTS))
     marks = set()
-    for axes, key in zip(all_axes, panels.keys):
-        panel = StackedPanel(axes, panels, key, None)
+    for axes, key in zip(sheet.panels, panels.keys):
+        count = len(panels.series) * len(panels.lengths_in(key))
+        panel = StackedPanel(axes, panels, key, sheet.points_of_bar(count))
         panel.draw()
         marks |= panel.marks
-        if axes.get_subplotspec().is_first_col():
-            axes.set_ylabel("ms")
-    for axes in all_axes:
-        axes.set_ylim(bottom=0)
-    handles = [pyplot.Rectangle((0, 0), 1, 1, color=COLOURS[stage]) for stage in STAGES]
-    letters = "; ".join(
-        f"{chr(ord('a') + i)}: {series_label(each)}" for i, each in enumerate(panels.series)
-    )
+    sheet.label_axes(X_LABEL, "ms")
     lines = caption.caption(
-        layers, panels, caption.SHORT_MEANING, letters, caption.marks_line(marks)
+        layers, panels, caption.STAGES_MEANING, caption.marks_line(marks), sheet.share_scale()
     )
-    style.finish(figure, handles, STAGES, lines)
-    return figure
+    return sheet.finish(legends_of(pyplot, panels), lines)

@@ -2,11 +2,16 @@
 
 import math
 
-from figures import caption, style
-from figures.panels import Panels, series_label, short_length
+from figures import alike, caption, style
+from figures.panels import X_LABEL, Panels, series_label, short_length
+from figures.sheet import Sheet
 
 ERROR_LABELS = {"rel_l1": "rel_l1 [%]", "rel_l2": "rel_l2 [%]", "max_abs": "largest |error|"}
 MIB = 1 << 20
+UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
+ALIKE = 0.01  # of the larger value: lines that are nowhere further apart coincide
+DASH = 6.0  # points, of each colour where lines coincide
+ALIKE_NOTE = "where lines coincide there is one in all their colours, and the markers stand side by side"
 
 
 def error_of(metric):
@@ -21,37 +26,56 @@ def error_of(metric):
 
 
 def memory_of(case):
-    """The measured peak; where none was measured, what is predicted."""
-    size = case.memory.get("peak", case.memory.get("predicted"))
-    return None if size is None else size / MIB
+    """Bytes: the measured peak; where none was measured, what is predicted."""
+    return case.memory.get("peak", case.memory.get("predicted"))
+
+
+def size_text(size):
+    """512 MiB of 2^29."""
+    unit = min(int(math.log2(size) // 10), len(UNITS) - 1) if size >= 1 else 0
+    return f"{size / 1024**unit:g} {UNITS[unit]}"
 
 
 class LinePanel:
     def __init__(self, axes, panels, key, value_of):
         self._axes, self._panels, self._value_of = axes, panels, value_of
+        self._looks = style.looks_of(panels.series)
         self._at = panels.of[key]
         self._lengths = panels.lengths_in(key)
         self.gaps = {}  # series: lengths where an output is not finite
+        self.has_alike = False
         axes.set_title(panels.title(key))
         axes.set_xticks(range(len(self._lengths)), [short_length(each) for each in self._lengths])
         axes.grid(alpha=0.3)
 
     def draw(self):
+        rows = {}
         for series in self._panels.series:
             values = [self._value(series, length) for length in self._lengths]
-            if all(value is None for value in values):
-                continue
-            broken = [x for x, value in enumerate(values) if value is not None and math.isnan(value)]
-            self._axes.plot(
-                range(len(values)),
-                [math.nan if value is None else value for value in values],
-                marker=style.marker_of(series, self._panels.series),
-                markersize=3.5,
-                linewidth=1.1,
-                color=style.colour_of(series, self._panels.series),
-            )
-            for x in broken:
-                self._mark_broken(x, series)
+            if any(value is not None for value in values):
+                rows[series] = [math.nan if value is None else value for value in values]
+            for x, value in enumerate(values):
+                if value is not None and math.isnan(value):
+                    self._mark_broken(x, series)
+        for group in alike.groups_of(rows, ALIKE):
+            self.has_alike = self.has_alike or len(group) > 1
+            for i, series in enumerate(group):
+                self._draw_line(rows[series], series, i, len(group))
+
+    def _draw_line(self, values, series, nth, count):
+        """The nth of `count` lines that coincide."""
+        look = self._looks[series]
+        stripes = (nth * DASH, (DASH, (count - 1) * DASH)) if count > 1 else look.line
+        xs = range(len(values))
+        self._axes.plot(xs, values, color=look.colour, linestyle=stripes, dash_capstyle="butt")
+        self._axes.plot(
+            xs,
+            values,
+            look.marker,
+            color=look.colour,
+            zorder=3,  # above the lines
+            transform=alike.side_by_side(self._axes, nth, count),
+        )
 
     def _value(self, series, length):
         case = self._at[series].get(length) if series in self._at else None
@@ -63,7 +87,7 @@ class LinePanel:
             x,
             0.97,
             marker="x",
-            color=style.colour_of(series, self._panels.series),
+            color=self._looks[series].colour,
             transform=self._axes.get_xaxis_transform(),
         )
 
@@ -77,37 +101,25 @@ def gaps_line(gaps):
     return f"x: not finite: {'; '.join(texts)}" if texts else ""
 
 
-def line_figure(pyplot, cases, value_of, label, log, kind_of):
-    panels = Panels(cases)
-    figure, all_axes = style.new_figure(pyplot, len(panels.keys))
-    gaps = {}
-    for axes, key in zip(all_axes, panels.keys):
+def legend_of(pyplot, panels):
+    looks = style.looks_of(panels.series)
+    lines = [
+        pyplot.Line2D([], [], color=look.colour, marker=look.marker, linestyle=look.line)
+        for look in looks.values()
+    ]
+    return lines, [series_label(each) for each in panels.series]
+
+
+def draw_panels(sheet, panels, value_of):
+    """Draws them all; the sentences that they need."""
+    gaps, has_alike = {}, False
+    for axes, key in zip(sheet.panels, panels.keys):
         panel = LinePanel(axes, panels, key, value_of)
         panel.draw()
+        has_alike = has_alike or panel.has_alike
         for series, lengths in panel.gaps.items():
             gaps.setdefault(series, []).extend(lengths)
-        axes.set_yscale("log", base=2) if log else axes.set_ylim(bottom=0)
-        if axes.get_subplotspec().is_first_col():
-            axes.set_ylabel(label)
-    handles = [
-        pyplot.Line2D(
-            [],
-            [],
-            color=style.colour_of(each, panels.series),
-            marker=style.marker_of(each, panels.series),
-            markersize=4,
-        )
-        for each in panels.series
-    ]
-    lines = caption.caption(
-        [case for case in cases if value_of(case) is not None],
-        panels,
-        caption.SHORT_MEANING,
-        gaps_line(gaps),
-        kind_of=kind_of,
-    )
-    style.finish(figure, handles, [series_label(each) for each in panels.series], lines)
-    return figure
+    return [gaps_line(gaps), ALIKE_NOTE if has_alike else ""]
 
 
 def known(cases, value_of, what):
@@ -118,22 +130,45 @@ def known(cases, value_of, what):
     return [case for case in cases if case.kernel in kernels]
 
 
+def with_value(cases, value_of):
+    return [case for case in cases if value_of(case) is not None]
+
+
 def draw_error(pyplot, cases, arguments):
     value_of = error_of(arguments.metric)
     cases = known(cases, value_of, "an error: it was not verified")
-    return line_figure(
-        pyplot,
-        cases,
-        value_of,
-        ERROR_LABELS[arguments.metric],
-        False,
-        lambda case: case.kind_of_result,
+    panels = Panels(with_value(cases, value_of))
+    sheet = Sheet(pyplot, len(panels.keys), arguments.width)
+    notes = draw_panels(sheet, panels, value_of)
+    notes.append(sheet.share_scale())
+    sheet.label_axes(X_LABEL, ERROR_LABELS[arguments.metric])
+    lines = caption.caption(
+        with_value(cases, value_of),
+        panels,
+        caption.ERROR_MEANING,
+        *notes,
+        kind_of=lambda case: case.kind_of_result,
     )
+    return sheet.finish([legend_of(pyplot, panels)], lines)
 
 
-def draw_memory(pyplot, cases, _arguments):
+def draw_memory(pyplot, cases, arguments):
     cases = [case for case in cases if case.mark != "n/s"]  # what there is no kernel for takes none
     cases = known(cases, memory_of, "a size of its memory")
-    return line_figure(
-        pyplot, cases, memory_of, "memory [MiB]", True, lambda case: case.kind_of_memory
+    panels = Panels(with_value(cases, memory_of))
+    sheet = Sheet(pyplot, len(panels.keys), arguments.width)
+    notes = draw_panels(sheet, panels, memory_of)
+    for axes in sheet.panels:
+        axes.set_yscale("log", base=2)
+        axes.yaxis.set_major_formatter(lambda size, _: size_text(size))
+        axes.yaxis.set_minor_formatter("")
+    sheet.share_limits()
+    sheet.label_axes(X_LABEL, "memory")
+    lines = caption.caption(
+        with_value(cases, memory_of),
+        panels,
+        caption.MEMORY_MEANING,
+        *notes,
+        kind_of=lambda case: case.kind_of_memory,
     )
+    return sheet.finish([legend_of(pyplot, panels)], lines)

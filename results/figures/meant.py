@@ -1,4 +1,4 @@
-"""Which of the known names was meant by one that is none of them."""
+"""What a flag takes: which of the known names was meant by one that is none of them; numbers."""
 
 import argparse
 import difflib
@@ -19,5 +19,20 @@ def one_of(known):
             return typed
         hint = did_you_mean(typed, known)
         raise argparse.ArgumentTypeError(f"unknown '{typed}'{hint}; allowed: {', '.join(known)}")
+
+    return checked
+
+
+def number_within(least, most):
+    """The type of an argparse flag that takes a number from `least` to `most`."""
+
+    def checked(typed):
+        try:
+            number = float(typed)
+        except ValueError:
+            number = float("nan")
+        if least <= number <= most:
+            return number
+        raise argparse.ArgumentTypeError(f"'{typed}': allowed: a number from {least:g} to {most:g}")
 
     return checked

@@ -8,6 +8,7 @@ from figures.meant import did_you_mean
 
 # Axes that may follow the length: --batch auto keeps the tokens, seqlen_k is mostly seqlen.
 FOLLOWING = ("seqlen_k", "batch", "heads", "heads_k", "lengths")
+X_LABEL = "sequence length"
 KERNEL_ORDER = ("cublas", "unfused", "torch-unfused", "torch-math")
 
 
@@ -122,7 +123,7 @@ def constant_text(cases, panels):
         (value,) = values
         is_usual = (axis, value) in (("dropout_scale", "applied"), ("input_scale", 1.0))
         if value is not None and not is_usual and axis not in ("seqlen_k", "heads_k"):
-            shared.append(text_of(axis, value))
+            shared.append(text_of(axis, value).replace(" ", "\u00a0"))  # no line ends within it
     return ", ".join(shared)
 
 

@@ -1,44 +1,72 @@
-"""How figures look: colours that the colour-blind tell apart (Okabe and Ito, 2008) and that differ in
-grey, sizes for a column of a paper, and the same bytes for the same run."""
+"""How figures look: a colour and a marker for each kernel, the same in every figure and in the HTML page
+(kernels.json, which the page has in it), and the same bytes for the same run. Colours are Okabe and Ito's (2008) and Tol's
+(2021), which the colour-blind tell apart."""
 
-import math
-import textwrap
+import dataclasses
+import json
+import pathlib
+import sys
 
-COLOURS = ("#7f7f7f", "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442")
-MARKERS = "osD^vP*X"
+_TABLE = json.loads((pathlib.Path(__file__).parent / "kernels.json").read_text("utf-8"))
+KERNELS = _TABLE["kernels"]
+# Kernels that it does not name take one of these, by the sum of their name's bytes.
+OTHER_COLOURS, OTHER_MARKERS = tuple(_TABLE["other_colours"]), _TABLE["other_markers"]
+GREY, GOOD, BAD = "#7f7f7f", "#009e73", "#d55e00"
+MARK_COLOUR = "#a00000"  # of "OOM" and its like
 PREDICTED_HATCH = "////"
 FORMATS = ("svg", "pdf", "png")
-PANEL_WIDTH, PANEL_HEIGHT = 2.7, 2.0  # inches
-MOST_COLUMNS = 4
+FONT_SIZE = 8.0  # points
+SMALLEST = 5.0
 
 
 class MissingMatplotlib(Exception):
     pass
 
 
-def load_pyplot():
+@dataclasses.dataclass(frozen=True)
+class Look:
+    """Of a series. The second series of a kernel (another run, another rest of the layer) is paler, and
+    its line is dashed."""
+
+    colour: str
+    marker: str
+    line: str = "-"
+
+
+def how_to_install():
+    if sys.prefix != sys.base_prefix:  # in a virtual environment
+        return f"{sys.executable} -m pip install matplotlib"
+    return "apt-get install python3-matplotlib, or pip install matplotlib in a virtual environment"
+
+
+def load_pyplot(font_size=FONT_SIZE):
     try:
         import matplotlib
     except ImportError as error:
-        raise MissingMatplotlib(
-            "matplotlib is missing; install it (apt-get install python3-matplotlib)"
-        ) from error
+        raise MissingMatplotlib(f"matplotlib is missing; install it: {how_to_install()}") from error
     matplotlib.use("Agg")
     matplotlib.rcParams.update(
         {
             "svg.hashsalt": "sparkbench",  # else ids differ from one drawing to the next
             "pdf.fonttype": 42,
-            "font.size": 8,
-            "axes.titlesize": 8,
+            "font.size": font_size,
+            "axes.titlesize": font_size,
             "axes.spines.top": False,
             "axes.spines.right": False,
             "axes.axisbelow": True,
             "hatch.linewidth": 0.6,
+            "lines.linewidth": 1.1,
+            "lines.markersize": 0.45 * font_size,
         }
     )
     from matplotlib import pyplot
 
     return pyplot
+
+
+def small(pyplot, points=1):
+    """The size of text that may be smaller than the rest."""
+    return max(pyplot.rcParams["font.size"] - points, SMALLEST)
 
 
 def save(figure, path):
@@ -50,36 +78,42 @@ def save(figure, path):
     figure.savefig(path, metadata=dates[suffix], dpi=200)
 
 
-def colour_of(series, all_series):
-    return COLOURS[all_series.index(series) % len(COLOURS)]
+def kernel_of(series):
+    """Of a layer, its attention's: "volta-fp32acc" of "volta-fp32acc, rest fused"."""
+    return series[0].partition(", rest ")[0]
 
 
-def marker_of(series, all_series):
-    return MARKERS[all_series.index(series) % len(MARKERS)]
+def colours_of_kernels(kernels):
+    """{kernel: colour}. Two kernels that the table lacks differ, however many there are below nine."""
+    colours, taken = {}, set()
+    for kernel in kernels:
+        if kernel in KERNELS:
+            colours[kernel] = KERNELS[kernel]["colour"]
+            continue
+        first = sum(kernel.encode()) % len(OTHER_COLOURS)
+        order = [*OTHER_COLOURS[first:], *OTHER_COLOURS[:first]]
+        colours[kernel] = next((each for each in order if each not in taken), order[0])
+        taken.add(colours[kernel])
+    return colours
 
 
-def new_figure(pyplot, count, shares_scale=False):
-    """A figure of `count` panels, and these; panels of a row may share their scale."""
-    columns = min(count, MOST_COLUMNS if count % MOST_COLUMNS == 0 else 3)
-    rows = math.ceil(count / columns)
-    figure, grid = pyplot.subplots(
-        rows,
-        columns,
-        figsize=(max(PANEL_WIDTH * columns, 5.0), PANEL_HEIGHT * rows + 0.7),
-        squeeze=False,
-        sharey="row" if shares_scale else False,
-        layout="constrained",
-    )
-    for axes in list(grid.flat)[count:]:
-        axes.set_axis_off()
-    return figure, list(grid.flat)[:count]
+def paler(colour, share):
+    """`share` of white in it."""
+    parts = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
+    return "#" + "".join(f"{round(part + (255 - part) * share):02x}" for part in parts)
 
 
-def finish(figure, handles, labels, lines):
-    """The legend above, and below what the figure's numbers are."""
-    figure.legend(handles, labels, loc="outside upper center", ncols=min(len(labels), 4), frameon=False)
-    size = 7
-    # A letter is about half as wide as its size, of 72nds of an inch.
-    most = int(figure.get_figwidth() * 72 / (0.55 * size))
-    wrapped = [part for line in lines for part in textwrap.wrap(line, most)]
-    figure.supxlabel("\n".join(wrapped), fontsize=size, color="#444444")
+def looks_of(all_series):
+    """{series: Look}"""
+    colours = colours_of_kernels(sorted({kernel_of(series) for series in all_series}))
+    seen, looks = {}, {}
+    for series in all_series:
+        kernel = kernel_of(series)
+        nth = seen[kernel] = seen.get(kernel, -1) + 1
+        other = OTHER_MARKERS[sum(kernel.encode()) % len(OTHER_MARKERS)]
+        looks[series] = Look(
+            colour=paler(colours[kernel], min(0.45 * nth, 0.8)),
+            marker=KERNELS.get(kernel, {}).get("marker", other),
+            line=("-", "--", ":", "-.")[nth % 4],
+        )
+    return looks

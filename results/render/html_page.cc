@@ -4,16 +4,16 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string_view>
 
 #include "results/record/enum_names.h"
 #include "results/record/safe_text.h"
-#include "results/render/case_columns.h"
 #include "results/render/case_table.h"
 #include "results/render/embedded_page.h"
+#include "results/render/page_columns.h"
 #include "results/render/summary.h"
 #include "results/study/kernel_statistics.h"
 #include "sweeps/layer_axes.h"
@@ -49,19 +49,25 @@ Json throughput_of(const CaseRecord& record) {
   return point(work / ms.high, record.predicted->tflops, work / ms.low);
 }
 
-Json memory_of(const CaseRecord& record) {
-  if (!record.memory_bytes) return {};
-  const double mib =
-      static_cast<double>(record.memory_bytes->peak.value_or(record.memory_bytes->predicted)) /
-      (1 << 20);
-  return point(mib, mib, mib);
+/// Over which kernel, and how much faster by what was measured; null where there is no such ratio,
+/// or it may not be averaged.
+Json speedup_of(const CaseRecord& record) {
+  if (!is_usable(record) || !record.valid || !record.speedup) return {};
+  return {{"over", one_line(record.speedup->over)}, {"value", record.speedup->ratio}};
 }
 
-Json error_of_case(const CaseRecord& record) {
-  const Json percent = number_or_null(worst_rel_l1(record));
-  if (percent.is_null()) return {};
-  const double value = 100 * percent.get<double>();
-  return point(value, value, value);
+/// The same of what is predicted, with its band.
+Json predicted_speedup_of(const CaseRecord& record) {
+  if (!record.predicted || !record.predicted->speedup) return {};
+  if (record.status == Status::kIncorrect || record.status == Status::kFailed) return {};
+  const PredictedSpeedup& speedup = *record.predicted->speedup;
+  const auto& layer = record.problem.layer;
+  const bool is_over_itself =
+      layer && layer->rest == Rest::kUnfused && speedup.over == record.kernel + ", rest unfused";
+  if (is_over_itself) return {};
+  Json json = point(speedup.low, speedup.likely, speedup.high);
+  json["over"] = one_line(speedup.over);
+  return json;
 }
 
 /// What stands where a point would: as of results/plot.py.
@@ -84,8 +90,21 @@ std::string mark_of(const CaseRecord& record) {
   return "";
 }
 
-/// Whether the axis follows from the length or the head dimension, and so makes no figure's panel.
-bool is_derived(const Axis& axis) { return axis.derive != nullptr; }
+/// None of a kernel that has no such pass.
+Json memory_of(const CaseRecord& record) {
+  if (!record.memory_bytes || mark_of(record) == "n/s") return {};
+  const double mib =
+      static_cast<double>(record.memory_bytes->peak.value_or(record.memory_bytes->predicted)) /
+      (1 << 20);
+  return point(mib, mib, mib);
+}
+
+Json error_of_case(const CaseRecord& record) {
+  const Json percent = number_or_null(worst_rel_l1(record));
+  if (percent.is_null()) return {};
+  const double value = 100 * percent.get<double>();
+  return point(value, value, value);
+}
 
 /// "head_dim 64, mask causal": what tells apart the panels of a figure.
 std::string panel_of(const CaseRecord& record, const std::vector<const Axis*>& varying) {
@@ -97,71 +116,81 @@ std::string panel_of(const CaseRecord& record, const std::vector<const Axis*>& v
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-/// The axes that vary, but the length, and those that follow from others.
-std::vector<const Axis*> panel_axes(const std::vector<CaseRecord>& cases) {
+bool is_length(const Axis& axis) { return axis.name == std::string_view("seqlen_q"); }
+
+/// The axes that vary, but the length, and those that are like their twin in each case.
+std::vector<const Axis*> varying_axes(const std::vector<CaseRecord>& cases) {
   std::vector<const Axis*> varying;
   for (const Axis* axis : problem_axes_of(Workload::kLayer)) {
-    if (axis->name == std::string_view("seqlen_q")) continue;
-    std::vector<AxisValue> values;
-    values.reserve(cases.size());
-    for (const CaseRecord& record : cases) values.push_back(axis->access.get(record.problem));
-    const bool varies =
-        std::adjacent_find(values.begin(), values.end(), std::not_equal_to<>()) != values.end();
+    const auto differs = [axis](const CaseRecord& a, const CaseRecord& b) {
+      return axis->access.get(a.problem) != axis->access.get(b.problem);
+    };
+    const bool varies = std::adjacent_find(cases.begin(), cases.end(), differs) != cases.end();
     const bool is_twin = axis->twin != nullptr &&
                          std::all_of(cases.begin(), cases.end(), [&](const CaseRecord& record) {
                            return equals_twin(*axis, record.problem);
                          });
-    if (varies && !is_twin && !is_derived(*axis)) varying.push_back(axis);
+    if (varies && !is_twin && !is_length(*axis)) varying.push_back(axis);
   }
   return varying;
 }
 
-/// What all cases share is in the head.
-bool is_shown_at_first(const CaseColumn& column, const std::vector<CaseRecord>& cases) {
-  if (column.axis == nullptr) return column.rank != kOnlyWhenAsked;
-  const bool is_twin = column.axis->twin != nullptr &&
-                       std::all_of(cases.begin(), cases.end(), [&](const CaseRecord& record) {
-                         return equals_twin(*column.axis, record.problem);
-                       });
-  return !is_twin && !is_constant(text_column_of(column, cases));
+/// Whether the length and the other axes say what the axis is, as --batch auto does.
+bool follows(const Axis& axis, const std::vector<const Axis*>& others,
+             const std::vector<CaseRecord>& cases) {
+  std::map<std::string, AxisValue> values;
+  return std::all_of(cases.begin(), cases.end(), [&](const CaseRecord& record) {
+    const AxisValue value = axis.access.get(record.problem);
+    const std::string at = fmt::format("{} {}", record.problem.seqlen_q, panel_of(record, others));
+    return values.emplace(at, value).first->second == value;
+  });
 }
 
-Json columns_json(const std::vector<CaseRecord>& cases, std::vector<const CaseColumn*>& shown) {
-  Json columns = Json::array();
-  for (const CaseColumn& column : case_columns()) {
-    if (has_no_value(text_column_of(column, cases))) continue;
-    shown.push_back(&column);
-    std::string title = column.axis == nullptr ? column.title : column.axis->heading;
-    if (const std::size_t end = title.find('\n'); end != std::string::npos) {
-      const bool is_at_slash = title[end - 1] == '/' || title[end + 1] == '/';
-      title[end] = ' ';
-      if (is_at_slash) title.erase(end, 1);
-    }
-    columns.push_back(
-        {{"name", column.name},
-         {"title", title},
-         {"is_text", column.is_text},
-         {"is_axis", column.axis != nullptr || column.name == "kernel" || column.name == "status"},
-         {"is_shown", is_shown_at_first(column, cases)}});
+/// The axes that tell panels apart, as of results/plot.py: those that vary, but what follows.
+std::vector<const Axis*> panel_axes(const std::vector<CaseRecord>& cases) {
+  std::vector<const Axis*> own = varying_axes(cases), derived;
+  const auto end = std::stable_partition(own.begin(), own.end(),
+                                         [](const Axis* axis) { return axis->derive == nullptr; });
+  derived.assign(end, own.end());
+  own.erase(end, own.end());
+  for (const Axis* axis : derived) {
+    if (!follows(*axis, own, cases)) own.push_back(axis);
   }
-  return columns;
+  return own;
 }
 
-Json rows_json(const std::vector<CaseRecord>& cases, const std::vector<const CaseColumn*>& shown) {
+Json columns_json(const std::vector<PageColumn>& columns) {
+  Json json = Json::array();
+  for (const PageColumn& each : columns) {
+    json.push_back({{"name", each.column->name},
+                    {"title", each.title},
+                    {"is_text", each.column->is_text},
+                    {"is_axis", each.is_axis},
+                    {"is_shown", each.is_shown}});
+  }
+  return json;
+}
+
+Json rows_json(const std::vector<CaseRecord>& cases, const std::vector<PageColumn>& columns) {
   const std::vector<const Axis*> axes = panel_axes(cases);
   Json rows = Json::array();
   for (const CaseRecord& record : cases) {
     Json cells = Json::array();
-    for (const CaseColumn* column : shown) cells.push_back(one_line(column->cell(record)));
+    for (const PageColumn& each : columns) cells.push_back(one_line(each.column->cell(record)));
     rows.push_back(
         {{"cells", cells},
          {"kernel", one_line(record.kernel)},
+         {"pass", name_of(record.problem.pass)},
+         {"status", name_of(record.status)},
          {"length", record.problem.seqlen_q},
          {"panel", one_line(panel_of(record, axes))},
          {"throughput", throughput_of(record)},
          {"is_predicted", !has_measured_throughput(record) && record.predicted.has_value()},
+         {"is_memory_predicted", record.memory_bytes && !record.memory_bytes->peak},
          {"error", error_of_case(record)},
          {"memory", memory_of(record)},
+         {"speedup", speedup_of(record)},
+         {"predicted_speedup", predicted_speedup_of(record)},
          {"mark", mark_of(record)}});
   }
   return rows;
@@ -170,6 +199,19 @@ Json rows_json(const std::vector<CaseRecord>& cases, const std::vector<const Cas
 std::string device_kind(const RunRecord& run) {
   const DeviceInfo& device = run.environment.device;
   return fmt::format("{} ({})", device.name, name_of(device.kind));
+}
+
+/// "sparkbench sweep --preset quick, a404e1ec0b (modified), 2026-11-28": what makes one page
+/// another than the next.
+std::string title_of(const RunRecord& run) {
+  std::vector<std::string> words = {"sparkbench"};
+  if (run.run.argv.size() > 1) {
+    words.insert(words.end(), run.run.argv.begin() + 1, run.run.argv.end());
+  }
+  const std::string commit = run.build.git_sha ? run.build.git_sha->substr(0, 10) : "no commit";
+  return one_line(fmt::format("{}, {}{}, {}", fmt::join(words, " "), commit,
+                              run.build.git_dirty.value_or(false) ? " (modified)" : "",
+                              run.run.started_at.substr(0, 10)));
 }
 
 /// Everything before the first empty line: device, constants, what the columns mean.
@@ -192,21 +234,36 @@ std::string json_for_a_page(const Json& json) {
   return safe;
 }
 
+/// As HTML's text.
+std::string escaped(std::string_view text) {
+  std::string safe;
+  for (const char character : text) {
+    if (character == '<' || character == '&') {
+      safe += character == '<' ? "&lt;" : "&amp;";
+    } else {
+      safe += character;
+    }
+  }
+  return safe;
+}
+
+void put(const std::string& text, std::string_view place, std::string& page) {
+  page.replace(page.find(place), place.size(), text);
+}
+
 }  // namespace
 
 std::string format_html_page(const RunRecord& run) {
-  std::vector<const CaseColumn*> shown;
-  const Json columns = columns_json(run.cases, shown);
-  const Json document = {{"started_at", printable(run.run.started_at)},
-                         {"device", printable(device_kind(run))},
+  const std::vector<PageColumn> columns = page_columns(run.cases);
+  const Json document = {{"device", printable(device_kind(run))},
                          {"head", head_text(run)},
                          {"end", format_end(run, {})},
-                         {"columns", columns},
-                         {"rows", rows_json(run.cases, shown)}};
-  constexpr std::string_view kPlace = "THE_RUN";
+                         {"columns", columns_json(columns)},
+                         {"rows", rows_json(run.cases, columns)}};
   std::string page(kPageTemplate);
-  const std::size_t at = page.find(kPlace);
-  return page.substr(0, at) + json_for_a_page(document) + page.substr(at + kPlace.size());
+  put(json_for_a_page(document), "THE_RUN", page);  // before what stands above it
+  put(escaped(title_of(run)), "THE_TITLE", page);
+  return page;
 }
 
 }  // namespace sparkbench

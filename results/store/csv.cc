@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <numeric>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "results/record/provenance.h"
 #include "results/record/record_fields.h"
 #include "results/record/safe_text.h"
+#include "results/store/lean_columns.h"
 #include "sweeps/shortest.h"
 
 namespace sparkbench {
@@ -150,24 +152,54 @@ std::string quoted(const std::string& text) {
   return "\"" + quotes_doubled + "\"";
 }
 
-std::string line_of(const Row& row, std::string Cell::*part) {
+template <class Use>
+void for_each_row(const RunRecord& run, Use use) {
+  for (CaseRecord record : run.cases) {
+    if (!record.provenance) record.provenance = provenance_of(run);
+    use(row_of(record, run));
+  }
+}
+
+/// The indices of the columns that say something of this run.
+std::vector<std::size_t> lean_indices(const RunRecord& run) {
+  const Row head = row_of({}, run);
+  std::vector<LeanColumn> columns;
+  columns.reserve(head.size());
+  for (const Cell& cell : head) columns.emplace_back(cell.column);
+  for_each_row(run, [&](const Row& row) {
+    for (std::size_t i = 0; i < row.size(); ++i) columns[i].add(row[i].text);
+  });
+  std::vector<std::size_t> indices;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    if (columns[i].stays()) indices.push_back(i);
+  }
+  return indices;
+}
+
+std::string line_of(const Row& row, std::string Cell::*part,
+                    const std::vector<std::size_t>& indices) {
   std::string line;
-  for (const Cell& cell : row) {
-    if (&cell != row.data()) line += ',';
-    line += quoted(cell.*part);
+  for (const std::size_t i : indices) {
+    if (i != indices.front()) line += ',';
+    line += quoted(row[i].*part);
   }
   return line + "\n";
+}
+
+std::string csv_of(const RunRecord& run, const std::vector<std::size_t>& indices) {
+  std::string csv = line_of(row_of({}, run), &Cell::column, indices);
+  for_each_row(run, [&](const Row& row) { csv += line_of(row, &Cell::text, indices); });
+  return csv;
 }
 
 }  // namespace
 
 std::string cases_to_csv(const RunRecord& run) {
-  std::string csv = line_of(row_of({}, run), &Cell::column);
-  for (CaseRecord record : run.cases) {
-    if (!record.provenance) record.provenance = provenance_of(run);
-    csv += line_of(row_of(record, run), &Cell::text);
-  }
-  return csv;
+  std::vector<std::size_t> all(row_of({}, run).size());
+  std::iota(all.begin(), all.end(), std::size_t{0});
+  return csv_of(run, all);
 }
+
+std::string cases_to_lean_csv(const RunRecord& run) { return csv_of(run, lean_indices(run)); }
 
 }  // namespace sparkbench

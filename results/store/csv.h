@@ -15,7 +15,10 @@
 
 namespace sparkbench {
 
-/// A header and a line per case.
+/// A header and a line per case, with all columns: the tables of several runs fit together.
 std::string cases_to_csv(const RunRecord& run);
+
+/// The same, without columns that say nothing of this run (lean_columns.h).
+std::string cases_to_lean_csv(const RunRecord& run);
 
 }  // namespace sparkbench

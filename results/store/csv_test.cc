@@ -118,14 +118,20 @@ TEST(Csv, HasARowPerCaseWithNullsEmpty) {
   }
 }
 
+/// The cells of a line without quotes.
+std::vector<std::string> cells_of(const std::string& line) {
+  std::istringstream stream(line);
+  std::vector<std::string> cells;
+  for (std::string cell; std::getline(stream, cell, ',');) cells.push_back(cell);
+  return cells;
+}
+
 /// The cells of one column, header excluded; none of the cells before it is quoted.
-std::vector<std::string> column_of(const RunRecord& run, const std::string& name) {
+std::vector<std::string> column_in(const std::string& csv, const std::string& name) {
   std::vector<std::string> column;
   std::size_t index = 0;
-  for (const std::string& line : lines_of(cases_to_csv(run))) {
-    std::istringstream stream(line);
-    std::vector<std::string> cells;
-    for (std::string cell; std::getline(stream, cell, ',');) cells.push_back(cell);
+  for (const std::string& line : lines_of(csv)) {
+    const std::vector<std::string> cells = cells_of(line);
     if (column.empty()) {
       index = static_cast<std::size_t>(std::find(cells.begin(), cells.end(), name) - cells.begin());
     }
@@ -133,6 +139,10 @@ std::vector<std::string> column_of(const RunRecord& run, const std::string& name
   }
   column.erase(column.begin());
   return column;
+}
+
+std::vector<std::string> column_of(const RunRecord& run, const std::string& name) {
+  return column_in(cases_to_csv(run), name);
 }
 
 TEST(Csv, HasEachGradientOrTheOutput) {
@@ -200,6 +210,32 @@ TEST(Csv, OfTwoMachinesIsOneTable) {
   const std::vector<std::string> one = lines_of(cases_to_csv(first));
   const std::vector<std::string> other = lines_of(cases_to_csv(second));
   EXPECT_EQ(one.front(), other.front());
+}
+
+TEST(LeanCsv, HasTheOtherColumnsInTheSameOrder) {
+  const RunRecord run = sample_run();
+  ASSERT_GT(run.cases.size(), 1u);
+  const std::vector<std::string> all = cells_of(lines_of(cases_to_csv(run)).front());
+  const std::vector<std::string> lean = cells_of(lines_of(cases_to_lean_csv(run)).front());
+  EXPECT_LT(2 * lean.size(), all.size());
+  auto at = all.begin();
+  for (const std::string& column : lean) {
+    at = std::find(at, all.end(), column);
+    ASSERT_NE(at, all.end()) << column;
+  }
+}
+
+TEST(LeanCsv, HasTheSameValues) {
+  RunRecord run = sample_backward_run();
+  run.cases = {run.cases[0], sample_emulated_case()};
+  for (const char* const column : {"id", "pass", "rel_l1", "dq_rel_l1", "device_name"}) {
+    EXPECT_EQ(column_in(cases_to_lean_csv(run), column), column_of(run, column)) << column;
+  }
+}
+
+TEST(LeanCsv, OfNoCaseNamesWhatNamesACase) {
+  EXPECT_EQ(cases_to_lean_csv({}),
+            "id,kernel,pass,batch,heads,seqlen_q,seqlen_k,head_dim,mask,dropout_p,status\n");
 }
 
 TEST(Csv, QuotesCommasQuotesAndLineBreaks) {
