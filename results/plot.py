@@ -14,7 +14,7 @@ import argparse
 import pathlib
 import sys
 
-from figures import bars, difference, layers, lines, panels, roofline, style
+from figures import advice, bars, difference, layers, lines, panels, roofline, style
 from figures.cases import AXES, read_run
 from figures.meant import number_within, one_of
 
@@ -26,6 +26,7 @@ FIGURES = {
     "error": (lines.draw_error, "--metric over seqlen, of the worst output"),
     "memory": (lines.draw_memory, "the peak over seqlen, measured or else predicted"),
     "roofline": (roofline.draw_roofline, "TFLOP/s over FLOP a byte, under the device's peaks"),
+    "advice": (advice.draw_advice, "time, memory and error of each kernel on one problem"),
     "diff": (difference.draw_diff, "the second run's times over the first's"),
 }
 

@@ -16,7 +16,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).parent
 sys.path.insert(0, str(ROOT))
-from figures import bars, difference, layers, lines, panels, roofline, sheet, style
+from figures import advice, bars, difference, layers, lines, panels, roofline, sheet, style
 from figures.cases import read_run
 
 PLAIN = argparse.Namespace(width=None, metric="rel_l1", reference=None)
@@ -626,12 +626,25 @@ class Draws(Runs):
     def test_every_figure_in_every_format(self):
         other = self.run_of(record(), name="two")
         one = self.run_of(record(), record("cublas-fp16"))
-        for figure in ("throughput", "speedup", "error", "memory", "roofline", "diff"):
+        for figure in ("throughput", "speedup", "error", "memory", "roofline", "diff", "advice"):
             for suffix in style.FORMATS:
                 runs = (one, other) if figure == "diff" else (one,)
                 result = self.plot(*runs, "--figure", figure, "-o", f"{figure}.{suffix}")
                 self.assertEqual(result.returncode, 0, result.stderr)
                 self.assertGreater((self.folder / f"{figure}.{suffix}").stat().st_size, 1000)
+
+    def test_advice_on_one_problem_the_fastest_first(self):
+        band = {"time_ms": {"low": 1.0, "likely": 3.0, "high": 4.0}}
+        slow = record("b", time_ms=None, predicted=band, memory_bytes={}, device="emulated-v100")
+        figure = advice.draw_advice(self.pyplot, self.cases(slow, record("a")), PLAIN)
+        times, sizes, errors = figure.axes
+        self.assertEqual([label.get_text() for label in times.get_yticklabels()], ["a", "b"])
+        self.assertEqual([bar.get_width() for bar in times.patches], [2.0, 3.0])
+        self.assertEqual([bar.get_hatch() for bar in times.patches], [None, style.PREDICTED_HATCH])
+        self.assertEqual([text.get_text() for text in sizes.texts], [" not known"])
+        self.assertEqual([bar.get_width() for bar in errors.patches], [0.1, 0.1])
+        with self.assertRaisesRegex(ValueError, "the run has 2 problems"):
+            advice.draw_advice(self.pyplot, self.cases(record(), record(seqlen=1024)), PLAIN)
 
     def test_layers_with_and_without_memory(self):
         oom = {"reason": {"code": "E-OOM-PREDICTED", "message": ""}, "predicted": None}
