@@ -92,4 +92,8 @@ bool equals_twin(const Axis& axis, const CaseProblem& problem);
 /// say, when these are the user's.
 std::string flags_of_problem(const CaseProblem& problem, bool has_own_tensors);
 
+/// What of that tells the problem from others: without what is as usual, or follows from another
+/// axis, and without the pass.
+std::string shape_flags(const CaseProblem& problem);
+
 }  // namespace sparkbench

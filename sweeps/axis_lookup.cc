@@ -27,6 +27,21 @@ std::vector<const Axis*> rows_in_id_order() {
   return rows;
 }
 
+/// A flag for each axis of the problem that has a value and `is_wanted`.
+template <class IsWanted>
+std::string flags_where(const CaseProblem& problem, IsWanted is_wanted) {
+  std::string flags;
+  for (const Axis* axis : axes_of(problem.layer ? Workload::kLayer : Workload::kAttention)) {
+    if (axis->access.get == nullptr) continue;  // the kernel, a total
+    if (axis->is_implied != nullptr && axis->is_implied(problem)) continue;
+    const AxisValue value = axis->access.get(problem);
+    if (is_none(value) || !is_wanted(*axis)) continue;
+    flags += fmt::format("{}{} {}", flags.empty() ? "" : " ", axis->flag,
+                         plain_or_shell_word(text_of_value(value)));
+  }
+  return flags;
+}
+
 }  // namespace
 
 std::span<const Axis* const> problem_axes() {
@@ -62,18 +77,19 @@ bool equals_twin(const Axis& axis, const CaseProblem& problem) {
 }
 
 std::string flags_of_problem(const CaseProblem& problem, bool has_own_tensors) {
-  std::string flags;
   const Workload workload = problem.layer ? Workload::kLayer : Workload::kAttention;
-  for (const Axis* axis : axes_of(workload)) {
-    if (axis->access.get == nullptr) continue;  // the kernel, a total
-    if (has_own_tensors && is_said_by_tensors(*axis, workload)) continue;
-    if (axis->is_implied != nullptr && axis->is_implied(problem)) continue;
-    const AxisValue value = axis->access.get(problem);
-    if (is_none(value)) continue;
-    flags += fmt::format("{}{} {}", flags.empty() ? "" : " ", axis->flag,
-                         plain_or_shell_word(text_of_value(value)));
-  }
-  return flags;
+  return flags_where(problem, [&](const Axis& axis) {
+    return !has_own_tensors || !is_said_by_tensors(axis, workload);
+  });
+}
+
+std::string shape_flags(const CaseProblem& problem) {
+  return flags_where(problem, [&](const Axis& axis) {
+    const std::vector<AxisValue>& usual = axis.id.usual;
+    const bool is_usual =
+        std::find(usual.begin(), usual.end(), axis.access.get(problem)) != usual.end();
+    return !is_usual && !equals_twin(axis, problem) && axis.name != std::string_view("pass");
+  });
 }
 
 }  // namespace sparkbench

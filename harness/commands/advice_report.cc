@@ -152,9 +152,11 @@ std::string switch_text(const FastestKernel& fastest, const RunRecord& run) {
 
 std::string heading(const RunRecord& run) {
   const DeviceInfo& device = run.environment.device;
-  return fmt::format("{}{}: {}", device.name,
+  const CaseProblem& problem = run.cases.front().problem;
+  return fmt::format("{}{}, {}: {}", device.name,
                      device.kind == DeviceKind::kEmulated ? " (emulated)" : "",
-                     flags_of_problem(run.cases.front().problem, false));
+                     problem.pass == Pass::kForward ? "forward" : "training step",
+                     shape_flags(problem));
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ std::string add_pytorch(RunRecord& run) {
   if (run.cases.empty()) return "no case has run";
   const CaseProblem& problem = run.cases.front().problem;
   if (problem.input == "tensors") return "its script takes no tensors of a file";
-  const TemporaryFile record(".json");
+  const ScratchFile record(".json");
   std::vector<std::string> arguments = {"--kernel", "torch-flash,torch-efficient,torch-cudnn",
                                         "--json", record.path()};
   for (const Axis* axis : problem_axes()) {
@@ -66,7 +66,7 @@ std::string add_pytorch(RunRecord& run) {
 }
 
 void draw(const RunRecord& run, const std::string& file) {
-  const TemporaryFile record(".json");
+  const ScratchFile record(".json");
   std::ofstream(record.path()) << run_to_json(run);
   const std::array<std::string, 5> arguments = {"--figure", "advice", "-o", file, record.path()};
   const ScriptEnd end = run_python(project_script("results/plot.py"), arguments);

@@ -18,7 +18,7 @@ const std::string kSmall =
 TEST(Advise, SaysWhatToUseAndHowToSwitchItOn) {
   const ProgramResult result = run_sparkbench(kSmall);
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_EQ(result.out.rfind("V100 (emulated): --pass fwd --headdim 64 ", 0), 0u) << result.out;
+  EXPECT_EQ(result.out.rfind("V100 (emulated), forward: --headdim 64 ", 0), 0u) << result.out;
   for (const char* const name :
        {"\n  use ", "\n  time ", "\n  memory ", "\n  error ", "\n  FP16-ACC ", "\n  not for ",
         "\n  PyTorch ", "\n  switch on ", "\n  evidence "}) {
@@ -45,7 +45,7 @@ TEST(Advise, HasTheFirstValueOfADefaultAndNoSecond) {
 TEST(Advise, OnATrainingStepHasBothPasses) {
   const ProgramResult result = run_sparkbench(kSmall + "--train");
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_TRUE(contains(result.out, ": --pass fwd+bwd ")) << result.out;
+  EXPECT_TRUE(contains(result.out, "training step: --headdim 64 ")) << result.out;
   EXPECT_TRUE(contains(result.out, "backward: nothing published for head_dim 64")) << result.out;
 }
 
@@ -82,7 +82,7 @@ TEST(PythonScript, TellsHowItEnded) {
 TEST(PythonScript, LeavesNoTemporaryFile) {
   std::string path;
   {
-    const TemporaryFile file(".json");
+    const ScratchFile file(".json");
     path = file.path();
     EXPECT_TRUE(std::filesystem::exists(path));
   }

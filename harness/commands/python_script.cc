@@ -83,7 +83,7 @@ ScriptEnd run_python(const std::filesystem::path& script, std::span<const std::s
   return {wait_for(child), last_line(said)};
 }
 
-TemporaryFile::TemporaryFile(const std::string& suffix)
+ScratchFile::ScratchFile(const std::string& suffix)
     : path_((std::filesystem::temp_directory_path() / ("sparkbench-XXXXXX" + suffix)).string()) {
   const FileDescriptor made(mkstemps(path_.data(), static_cast<int>(suffix.size())));
   if (made.get() < 0) {
@@ -91,7 +91,7 @@ TemporaryFile::TemporaryFile(const std::string& suffix)
   }
 }
 
-TemporaryFile::~TemporaryFile() {
+ScratchFile::~ScratchFile() {
   std::error_code ignored;
   std::filesystem::remove(path_, ignored);
 }

@@ -20,12 +20,12 @@ std::filesystem::path project_script(const std::string& path);
 ScriptEnd run_python(const std::filesystem::path& script, std::span<const std::string> arguments);
 
 /// A file that is removed with it.
-class TemporaryFile {
+class ScratchFile {
  public:
-  explicit TemporaryFile(const std::string& suffix);
-  ~TemporaryFile();
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  explicit ScratchFile(const std::string& suffix);
+  ~ScratchFile();
+  ScratchFile(const ScratchFile&) = delete;
+  ScratchFile& operator=(const ScratchFile&) = delete;
 
   const std::string& path() const { return path_; }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "kernels/registry.h"
+#include "kernels/tile/forward_params.h"
 #include "kernels/volta/backward/params.h"
 #include "kernels/volta/instance_table.h"
 

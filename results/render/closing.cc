@@ -10,7 +10,6 @@
 #include "results/study/fastest_kernel.h"
 #include "results/study/prediction_check.h"
 #include "sweeps/axes.h"
-#include "sweeps/shell_word.h"
 
 namespace sparkbench {
 namespace {
@@ -134,15 +133,7 @@ std::string evidence_of(const FastestKernel& fastest, const RunRecord& run) {
 std::string next_command(const RunRecord& run) {
   if (run.cases.empty() || run.cases.back().problem.layer) return "";
   const CaseProblem& problem = run.cases.back().problem;
-  std::string flags;
-  for (const char* name : {"head_dim", "seqlen_q", "seqlen_k", "mask", "dropout_p", "heads_k"}) {
-    const Axis& axis = find_axis(name);
-    const AxisValue value = axis.access.get(problem);
-    if (is_none(value) || equals_twin(axis, problem)) continue;
-    if (axis.is_implied != nullptr && axis.is_implied(problem)) continue;
-    flags += fmt::format(" {} {}", axis.flag, plain_or_shell_word(text_of_value(value)));
-  }
-  return fmt::format("Your own shape: sparkbench advise{}{}\n", flags,
+  return fmt::format("Your own shape: sparkbench advise {}{}\n", shape_flags(problem),
                      problem.pass == Pass::kForward ? "" : " --train");
 }
 

@@ -48,8 +48,8 @@ TEST(Closing, SaysWhatToUseWhatTheNextCostsAndHowThatIsKnown) {
             "0.54x its error.\n"
             "b (FP16-ACC) takes 2.00x as long as a (1.98x to 2.02x), with 4.0x its error.\n"
             "Measured on Tesla V100-SXM2-16GB, 1 problem; in brackets three standard errors.\n"
-            "Your own shape: sparkbench advise --headdim 64 --seqlen 128 --mask causal --dropout "
-            "0.1\n");
+            "Your own shape: sparkbench advise --input outliers --input-scale 16 --headdim 64 "
+            "--seqlen 128 --mask causal --dropout 0.1 --batch 1 --heads 2\n");
 }
 
 TEST(Closing, SaysWhatTheDoubtDoesNotTellApart) {
