@@ -22,16 +22,16 @@ namespace {
 
 /// What it takes of the flags of a sweep. Workers are given the others.
 constexpr std::string_view kFlags[] = {
-    "--headdim", "--seqlen", "--seqlen-k", "--mask",       "--causal",      "--dropout",
-    "--batch",   "--heads",  "--heads-k",  "--lengths",    "--hidden",      "--total-tokens",
-    "--tensors", "--device", "--kernel",   "--seed",       "--timeout",     "--in-process",
-    "--json",    "--worker", "--quiet",    "--no-progress", "--deterministic"};
+    "--headdim", "--seqlen",       "--seqlen-k", "--mask",        "--causal",
+    "--dropout", "--batch",        "--heads",    "--heads-k",     "--lengths",
+    "--hidden",  "--total-tokens", "--input",    "--input-scale", "--tensors",
+    "--device",  "--kernel",       "--seed",     "--timeout",     "--in-process",
+    "--json",    "--worker",       "--quiet",    "--no-progress", "--deterministic"};
 
 void remove_other_flags(CLI::App& command) {
   for (CLI::Option* option : command.get_options()) {
-    const bool is_taken = std::ranges::any_of(kFlags, [&](std::string_view flag) {
-      return option->check_name(std::string(flag));
-    });
+    const bool is_taken = std::ranges::any_of(
+        kFlags, [&](std::string_view flag) { return option->check_name(std::string(flag)); });
     if (!is_taken && !option->check_name("--help")) command.remove_option(option);
   }
 }
@@ -88,8 +88,9 @@ void add_advise_command(CLI::App& program, const Invocation& invocation, Action&
            "--train", [&options] { options.axes["--pass"] = "fwd+bwd"; },
            "a training step: forward and backward; default: forward")
         ->group("Axes");
-    app.add_option("--figure", advice->figure_file,
-                   "draw time, memory and error of each kernel (.svg, .png, .pdf); needs matplotlib")
+    app.add_option(
+           "--figure", advice->figure_file,
+           "draw time, memory and error of each kernel (.svg, .png, .pdf); needs matplotlib")
         ->type_name("FILE");
   };
   command.add_cases = [advice](RunRecord& run) { advice->why_no_pytorch = add_pytorch(run); };
