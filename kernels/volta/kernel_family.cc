@@ -239,13 +239,17 @@ constexpr ForwardFunctions kForward = {emulate<kAccumulator>, launch<kAccumulato
 template <Accumulator kAccumulator>
 constexpr BackwardFunctions kBackward = {emulate<kAccumulator>, launch<kAccumulator>};
 template <Accumulator kAccumulator>
-constexpr auto kLaunchPackedForward = launch_packed<kAccumulator>;
+constexpr decltype(PackedFunctions::launch_forward) kLaunchPackedForward =
+    launch_packed<kAccumulator>;
 template <Accumulator kAccumulator>
-constexpr auto kLaunchPackedBackward = launch_packed<kAccumulator>;
+constexpr decltype(PackedFunctions::launch_backward) kLaunchPackedBackward =
+    launch_packed<kAccumulator>;
 template <Accumulator kAccumulator>
-constexpr auto kLaunchSparseForward = launch_sparse<kAccumulator>;
+constexpr decltype(SparseFunctions::launch_forward) kLaunchSparseForward =
+    launch_sparse<kAccumulator>;
 template <Accumulator kAccumulator>
-constexpr auto kLaunchSparseBackward = launch_sparse<kAccumulator>;
+constexpr decltype(SparseFunctions::launch_backward) kLaunchSparseBackward =
+    launch_sparse<kAccumulator>;
 #else
 template <Accumulator kAccumulator>
 constexpr ForwardFunctions kForward = {emulate<kAccumulator>, nullptr};
