@@ -246,7 +246,7 @@ TEST_F(InstancePaths, OfSharedKeysDoWhatTheSourceDoes) {
         return fmt::format("volta-fp32acc/{}/d{}", pass, head_dim);
       };
       PathCounts forward, backward, deterministic;
-      add_paths(id("fwd") + short_part("volta-fp32acc", problem), problem, forward);
+      add_paths(id("fwd") + short_part(problem), problem, forward);
       expect_same(forward, emulated_forward("volta-fp32acc", problem), problem);
       const std::string last_part = short_backward_part(problem);
       if (volta::has_relay(problem, false)) {
@@ -271,7 +271,7 @@ TEST_F(InstancePaths, OfInstancesForLessSharedMemoryDoToo) {
     const Problem problem{.seqlen_q = 300, .seqlen_k = 300, .head_dim = 128, .mask = mask};
     SCOPED_TRACE(name_of(mask));
     PathCounts forward, backward, deterministic;
-    const std::string of_short = short_part("volta-fp32acc", problem);
+    const std::string of_short = short_part(problem);
     add_paths("volta-fp32acc/fwd/d128" + (of_short.empty() ? "/4" : of_short), problem, forward);
     expect_same(forward, emulated_forward("volta-fp32acc", problem, kTuringBytes), problem);
     for (PathCounts* const path : {&backward, &deterministic}) {

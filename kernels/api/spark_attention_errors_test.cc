@@ -35,8 +35,8 @@ TEST(SparkAttentionProblem, IsRefusedByTheNameOfTheField) {
             "INVALID_ARGUMENT: backend is 2; allowed: 0 to 1");
   EXPECT_EQ(why_refused([](Problem& p) { p.dtype = 1; }),
             "INVALID_ARGUMENT: dtype is 1; allowed: 0 (fp16)");
-  EXPECT_EQ(why_refused([](Problem& p) { p.accumulator = 4; }),
-            "INVALID_ARGUMENT: accumulator is 4; allowed: 0 to 3");
+  EXPECT_EQ(why_refused([](Problem& p) { p.accumulator = 2; }),
+            "INVALID_ARGUMENT: accumulator is 2; allowed: 0 to 1");
   EXPECT_EQ(why_refused([](Problem& p) { p.dropout_p = 1.0f; }),
             "INVALID_ARGUMENT: dropout_p is 1.000000; allowed: at least 0 and below 1");
   EXPECT_EQ(why_refused([](Problem& p) { p.softmax_scale = std::nanf(""); }),

@@ -61,7 +61,7 @@ class Test(unittest.TestCase):
         for keys, overflowed in ((128, 0), (512, 8)):  # sums of 38400 and 153600
             q, k = torch.zeros(1, 8, 1, 64).half(), torch.zeros(1, keys, 1, 64).half()
             out = sa.attention(q, k, torch.full_like(k, 300), accumulator="fp16")
-            self.assertLess(max_error(out, torch.full_like(out, 300)), 0.2)
+            self.assertLess(max_error(out, torch.full_like(out, 300)), 1)
             self.assertEqual(sa.fp16_counts(reset=True).overflowed, overflowed)
 
     def test_the_error_grows_with_the_keys(self):
