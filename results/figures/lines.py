@@ -3,7 +3,7 @@
 import math
 
 from figures import alike, caption, style
-from figures.panels import X_LABEL, Panels, series_label, short_length
+from figures.panels import Panels, series_label, short_length
 from figures.sheet import Sheet
 
 ERROR_LABELS = {"rel_l1": "rel_l1 [%]", "rel_l2": "rel_l2 [%]", "max_abs": "largest |error|"}
@@ -67,7 +67,8 @@ class LinePanel:
         look = self._looks[series]
         stripes = (nth * DASH, (DASH, (count - 1) * DASH)) if count > 1 else look.line
         xs = range(len(values))
-        self._axes.plot(xs, values, color=look.colour, linestyle=stripes, dash_capstyle="butt")
+        if self._panels.x_label != "model":  # nothing lies between two models
+            self._axes.plot(xs, values, color=look.colour, linestyle=stripes, dash_capstyle="butt")
         self._axes.plot(
             xs,
             values,
@@ -141,7 +142,7 @@ def draw_error(pyplot, cases, arguments):
     sheet = Sheet(pyplot, len(panels.keys), arguments.width)
     notes = draw_panels(sheet, panels, value_of)
     notes.append(sheet.share_scale())
-    sheet.label_axes(X_LABEL, ERROR_LABELS[arguments.metric])
+    sheet.label_axes(panels.x_label, ERROR_LABELS[arguments.metric])
     lines = caption.caption(
         with_value(cases, value_of),
         panels,
@@ -163,7 +164,7 @@ def draw_memory(pyplot, cases, arguments):
         axes.yaxis.set_major_formatter(lambda size, _: size_text(size))
         axes.yaxis.set_minor_formatter("")
     sheet.share_limits()
-    sheet.label_axes(X_LABEL, "memory")
+    sheet.label_axes(panels.x_label, "memory")
     lines = caption.caption(
         with_value(cases, memory_of),
         panels,
