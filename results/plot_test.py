@@ -545,6 +545,15 @@ class Draws(Runs):
         self.assertIn("where lines coincide", figure.get_supxlabel())
         self.assertNotEqual(dashed[0].get_color(), dashed[1].get_color())
 
+    def test_points_without_lines_of_models(self):
+        more = {"peak": None, "predicted": 1 << 30, "unfused": 1 << 31}
+        cases = self.cases(record(model="BERT"), record(model="ViT", seqlen=9, memory_bytes=more))
+        (axes,) = lines.draw_memory(self.pyplot, cases, PLAIN).axes
+        self.assertEqual({line.get_linestyle() for line in axes.lines}, {"None"})
+        low, high = axes.get_ylim()
+        self.assertTrue(low <= 1 << 21 and 1 << 30 <= high, (low, high))
+        self.assertEqual(axes.get_xlabel(), "model")
+
     def test_one_scale_or_the_caption_says_so(self):
         def scales(error):
             worse = {"rel_l1": error, "nonfinite": 0}

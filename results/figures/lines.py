@@ -67,8 +67,9 @@ class LinePanel:
         look = self._looks[series]
         stripes = (nth * DASH, (DASH, (count - 1) * DASH)) if count > 1 else look.line
         xs = range(len(values))
-        if self._panels.x_label != "model":  # nothing lies between two models
-            self._axes.plot(xs, values, color=look.colour, linestyle=stripes, dash_capstyle="butt")
+        if self._panels.x_label == "model":
+            stripes = "None"  # nothing lies between two models; the axes still see the values
+        self._axes.plot(xs, values, color=look.colour, linestyle=stripes, dash_capstyle="butt")
         self._axes.plot(
             xs,
             values,
@@ -105,9 +106,10 @@ def gaps_line(gaps):
 def legend_of(pyplot, panels):
     looks = style.looks_of(panels.series)
     lines = [
-        pyplot.Line2D([], [], color=look.colour, marker=look.marker, linestyle=look.line)
+        pyplot.Line2D([], [], color=look.colour, marker=look.marker,
+                      linestyle="" if panels.x_label == "model" else look.line)
         for look in looks.values()
-    ]
+    ]  # fmt: skip
     return lines, [series_label(each) for each in panels.series]
 
 
