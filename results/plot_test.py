@@ -191,6 +191,14 @@ class MakesPanels(Runs):
         self.assertEqual([found.title(key) for key in found.keys][0], "causal, dropout 0")
         self.assertEqual(len(found.keys), 3)
 
+    def test_of_models_in_one_panel_by_name(self):
+        small = record(model="BERT", **{"problem.head_dim": 32})
+        large = record(model="ViT", seqlen=1024, **{"problem.mask": "causal"})
+        found = panels.Panels(self.cases(small, large))
+        self.assertEqual((found.axes, found.lengths, found.x_label), ([], ["BERT", "ViT"], "model"))
+        twice = record(model="BERT", **{"problem.head_dim": 64})
+        self.assertEqual(panels.panel_axes(self.cases(small, twice)), ["head_dim"])
+
     def test_not_of_a_batch_that_follows_the_length(self):
         self.assertEqual(panels.panel_axes(self.cases(record(), record(seqlen=1024))), [])
         other = record(seqlen=1024, **{"problem.batch": 5})
@@ -213,7 +221,7 @@ class MakesPanels(Runs):
         self.assertEqual(len(panels.where(cases, ["dropout=0.1"])), 1)
         with self.assertRaisesRegex(ValueError, "--where dropout: no case has 0.2; .* 0, 0.1"):
             panels.where(cases, ["dropout=0.2"])
-        with self.assertRaisesRegex(ValueError, "allowed: AXIS=VALUE, of device, pass"):
+        with self.assertRaisesRegex(ValueError, "allowed: AXIS=VALUE, of device, model, pass"):
             panels.where(cases, ["colour=red"])
         with self.assertRaisesRegex(ValueError, "--kernel: no case of 'z'; the runs have a"):
             panels.of_kernels(cases, ["z"])
@@ -434,6 +442,17 @@ class Draws(Runs):
         self.assertRegex(figure.get_supxlabel(), "T: measured; .*T: predicted by a model, not measured")
         self.assertIn("OOM: out of memory", figure.get_supxlabel())
 
+    def test_marks_are_no_kind_of_time(self):
+        lacks = {"code": "E-UNSUPPORTED", "message": ""}
+        cases = self.cases(
+            emulated(), emulated("b"), emulated("b", 1024, predicted=None, status="skipped", reason=lacks)
+        )
+        figure = bars.draw_throughput(self.pyplot, cases, PLAIN)
+        self.assertIn("T: predicted by a model", figure.get_supxlabel())
+        self.assertNotIn("emulated", figure.get_supxlabel())
+        hatches = [each.get_hatch() for each in figure.legends[0].get_patches()]
+        self.assertEqual(hatches, [style.PREDICTED_HATCH] * 2)
+
     def test_a_cross_where_an_output_is_not_finite(self):
         broken = {"rel_l1": 0.0, "nonfinite": 3}
         cases = self.cases(record(), record(seqlen=1024, accuracy=broken))
@@ -525,6 +544,15 @@ class Draws(Runs):
         self.assertEqual((len(lines_of), len(dashed)), (3, 2))
         self.assertIn("where lines coincide", figure.get_supxlabel())
         self.assertNotEqual(dashed[0].get_color(), dashed[1].get_color())
+
+    def test_points_without_lines_of_models(self):
+        more = {"peak": None, "predicted": 1 << 30, "unfused": 1 << 31}
+        cases = self.cases(record(model="BERT"), record(model="ViT", seqlen=9, memory_bytes=more))
+        (axes,) = lines.draw_memory(self.pyplot, cases, PLAIN).axes
+        self.assertEqual({line.get_linestyle() for line in axes.lines}, {"None"})
+        low, high = axes.get_ylim()
+        self.assertTrue(low <= 1 << 21 and 1 << 30 <= high, (low, high))
+        self.assertEqual(axes.get_xlabel(), "model")
 
     def test_one_scale_or_the_caption_says_so(self):
         def scales(error):

@@ -6,7 +6,7 @@ import collections
 from figures import caption, style
 from figures.cases import Interval
 from figures.meant import did_you_mean
-from figures.panels import X_LABEL, Panels, series_label, short_length
+from figures.panels import Panels, series_label, short_length
 from figures.sheet import Sheet
 
 GROUP_WIDTH = 0.86
@@ -122,7 +122,7 @@ def paint(colour, is_predicted):
 def legend_of(pyplot, cases, panels):
     """A box for each series, as its bars are."""
     looks = style.looks_of(panels.series)
-    measured = {panels.series_of(case) for case in cases if case.kind != "predicted"}
+    measured = {panels.series_of(case) for case in cases if case.measured}
     boxes = [
         pyplot.Rectangle((0, 0), 1, 1, **paint(looks[each].colour, each not in measured))
         for each in panels.series
@@ -146,8 +146,8 @@ def bar_figure(pyplot, cases, value_of, label, baseline=None, width=None):
         marks |= panel.marks
         if baseline is not None:
             axes.axhline(baseline, color="black", linewidth=0.6, linestyle="--")
-    sheet.label_axes(X_LABEL, label)
-    lines = caption.caption(
+    sheet.label_axes(panels.x_label, label)
+    lines = caption.caption_of_times(
         cases, panels, caption.MEANING, caption.marks_line(marks), sheet.share_scale()
     )
     return sheet.finish([legend_of(pyplot, cases, panels)], lines)

@@ -11,7 +11,6 @@ MEANING = {
 STAGES_MEANING = {
     "measured": "measured",
     "predicted": "predicted by a model, not measured (hatched)",
-    "emulated": "emulated, without times",
 }
 ERROR_MEANING = {"measured": "errors of its results", "emulated": "errors of emulated results"}
 MEMORY_MEANING = {"measured": "measured peak", "predicted": "predicted from what a kernel allocates"}
@@ -30,9 +29,11 @@ def marks_line(marks):
     return ", ".join(f"{mark}: {MARK_MEANINGS[mark]}" for mark in sorted(marks) if mark in MARK_MEANINGS)
 
 
-def left_out_line(series, why):
-    return f"Without {why}: {', '.join(sorted(series))}" if series else ""
-
-
-def caption(cases, panels, meaning, *more, kind_of=kind_of_time):
+def caption(cases, panels, meaning, *more, kind_of):
     return [devices_line(cases, meaning, kind_of), constant_text(cases, panels), *more]
+
+
+def caption_of_times(cases, panels, meaning, *more):
+    """Cases without a time have a mark, and no kind of time."""
+    line = devices_line([case for case in cases if case.time], meaning)
+    return [line, constant_text(cases, panels), *more]

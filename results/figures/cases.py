@@ -11,6 +11,8 @@ GRADIENTS = ("dq", "dk", "dv")
 # Besides the kernel: what makes two cases another problem, by the names of --where.
 AXES = (
     "device",
+    # Whose attention it is, of a preset that names models; None else.
+    "model",
     "pass",
     "head_dim",
     "mask",
@@ -182,6 +184,7 @@ def _axes(fields, device):
     heads = whole("heads")
     return {
         "device": fields.text("provenance", "device_name") or device or fields.text("device"),
+        "model": fields.text("model"),
         "pass": fields.text("problem", "pass"),
         "head_dim": whole("head_dim"),
         "mask": _mask(fields),

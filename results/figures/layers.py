@@ -4,7 +4,7 @@ by stage, and the speed-up over one of the layers."""
 import dataclasses
 
 from figures import bars, caption, style
-from figures.panels import X_LABEL, Panels, series_label
+from figures.panels import Panels, series_label
 from figures.sheet import Sheet
 
 UNFUSED = ("cublas-fp16, rest unfused", "unfused-fp16, rest unfused")
@@ -95,8 +95,8 @@ def draw_layers(pyplot, cases, arguments):
         panel = StackedPanel(axes, panels, key, sheet.points_of_bar(count))
         panel.draw()
         marks |= panel.marks
-    sheet.label_axes(X_LABEL, "ms")
-    lines = caption.caption(
+    sheet.label_axes(panels.x_label, "ms")
+    lines = caption.caption_of_times(
         layers, panels, caption.STAGES_MEANING, caption.marks_line(marks), sheet.share_scale()
     )
     return sheet.finish(legends_of(pyplot, panels), lines)

@@ -3,7 +3,7 @@
 import math
 
 from figures import alike, caption, style
-from figures.panels import X_LABEL, Panels, series_label, short_length
+from figures.panels import Panels, series_label, short_length
 from figures.sheet import Sheet
 
 ERROR_LABELS = {"rel_l1": "rel_l1 [%]", "rel_l2": "rel_l2 [%]", "max_abs": "largest |error|"}
@@ -67,6 +67,8 @@ class LinePanel:
         look = self._looks[series]
         stripes = (nth * DASH, (DASH, (count - 1) * DASH)) if count > 1 else look.line
         xs = range(len(values))
+        if self._panels.x_label == "model":
+            stripes = "None"  # nothing lies between two models; the axes still see the values
         self._axes.plot(xs, values, color=look.colour, linestyle=stripes, dash_capstyle="butt")
         self._axes.plot(
             xs,
@@ -104,9 +106,10 @@ def gaps_line(gaps):
 def legend_of(pyplot, panels):
     looks = style.looks_of(panels.series)
     lines = [
-        pyplot.Line2D([], [], color=look.colour, marker=look.marker, linestyle=look.line)
+        pyplot.Line2D([], [], color=look.colour, marker=look.marker,
+                      linestyle="" if panels.x_label == "model" else look.line)
         for look in looks.values()
-    ]
+    ]  # fmt: skip
     return lines, [series_label(each) for each in panels.series]
 
 
@@ -141,7 +144,7 @@ def draw_error(pyplot, cases, arguments):
     sheet = Sheet(pyplot, len(panels.keys), arguments.width)
     notes = draw_panels(sheet, panels, value_of)
     notes.append(sheet.share_scale())
-    sheet.label_axes(X_LABEL, ERROR_LABELS[arguments.metric])
+    sheet.label_axes(panels.x_label, ERROR_LABELS[arguments.metric])
     lines = caption.caption(
         with_value(cases, value_of),
         panels,
@@ -163,7 +166,7 @@ def draw_memory(pyplot, cases, arguments):
         axes.yaxis.set_major_formatter(lambda size, _: size_text(size))
         axes.yaxis.set_minor_formatter("")
     sheet.share_limits()
-    sheet.label_axes(X_LABEL, "memory")
+    sheet.label_axes(panels.x_label, "memory")
     lines = caption.caption(
         with_value(cases, memory_of),
         panels,

@@ -8,13 +8,14 @@ from figures.meant import did_you_mean
 
 # Axes that may follow the length: --batch auto keeps the tokens, seqlen_k is mostly seqlen.
 FOLLOWING = ("seqlen_k", "batch", "heads", "heads_k", "lengths")
-X_LABEL = "sequence length"
+ON_X = ("seqlen", "model")
 KERNEL_ORDER = ("cublas", "unfused", "torch-unfused", "torch-math")
 
 
 def length_of(case):
-    """What the horizontal axis has: the sequence's length, or the lengths of a ragged batch."""
-    return case.axes["lengths"] or case.axes["seqlen"]
+    """What the horizontal axis has: the sequence's length, the lengths of a ragged batch, or the model
+    whose shape it is."""
+    return case.axes["model"] or case.axes["lengths"] or case.axes["seqlen"]
 
 
 def length_order(length):
@@ -27,9 +28,11 @@ def values_of(cases, axis):
 
 def panel_axes(cases):
     """The axes that tell panels apart: all with several values, but those that follow the length."""
-    varying = [axis for axis in AXES if axis != "seqlen" and len(values_of(cases, axis)) > 1]
-    own = [axis for axis in varying if axis not in FOLLOWING]
-    for axis in (axis for axis in varying if axis in FOLLOWING):
+    varying = [axis for axis in AXES if axis not in ON_X and len(values_of(cases, axis)) > 1]
+    # A model's name says its shape, and even its pass.
+    may_follow = AXES if any(case.axes["model"] for case in cases) else FOLLOWING
+    own = [axis for axis in varying if axis not in may_follow]
+    for axis in (axis for axis in varying if axis in may_follow):
         at = collections.defaultdict(set)
         for case in cases:
             at[(length_of(case), *(case.axes[name] for name in own))].add(case.axes[axis])
@@ -53,6 +56,7 @@ class Panels:
             self._add(case)
         self.keys = sorted(self.of, key=panel_order)
         self.lengths = sorted({length_of(case) for case in cases}, key=length_order)
+        self.x_label = "model" if cases[0].axes["model"] else "sequence length"
         self.series = sorted({self.series_of(case) for case in cases}, key=series_order)
 
     @staticmethod
@@ -118,7 +122,7 @@ def constant_text(cases, panels):
     shared = []
     for axis in AXES:
         values = values_of(cases, axis)
-        if axis in panels.axes or axis in ("seqlen", "lengths", "device") or len(values) != 1:
+        if axis in panels.axes or axis in (*ON_X, "lengths", "device") or len(values) != 1:
             continue
         (value,) = values
         is_usual = (axis, value) in (("dropout_scale", "applied"), ("input_scale", 1.0))

@@ -94,7 +94,7 @@ def set_ticks(axes, sheet):
 
 
 def legend_of(pyplot, cases, panels, roofs):
-    measured = {panels.series_of(case) for case in cases if case.kind != "predicted"}
+    measured = {panels.series_of(case) for case in cases if case.measured}
     handles = [
         pyplot.Line2D([], [], color=look.colour, marker=look.marker, linestyle="",
                       markerfacecolor=face_of(look, series not in measured))
@@ -129,5 +129,5 @@ def draw_roofline(pyplot, cases, arguments):
     for axes in sheet.panels:
         set_ticks(axes, sheet)
     sheet.label_axes("FLOP / byte of the tensors", "TFLOP/s")
-    lines = caption.caption(cases, panels, MEANING, ALIKE_NOTE if has_alike else "")
+    lines = caption.caption_of_times(cases, panels, MEANING, ALIKE_NOTE if has_alike else "")
     return sheet.finish(legend_of(pyplot, cases, panels, set(roofs.values())), lines)

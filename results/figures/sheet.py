@@ -78,14 +78,13 @@ class Sheet:
         made = [self._legend(*each) for each in legends]
         heights = [self._height(each) for each in made]
         above = sum(heights) + EDGE * (1 + len(heights))
-        total = self.figure.get_figheight() + self._below + above
+        total = self.figure.get_figheight() + self._turn_crowded_ticks() + self._below + above
         self.figure.set_size_inches(self.width, total)
         top = 1.0
         for legend, height in zip(made, heights):
             legend.set_bbox_to_anchor((0.5, top - EDGE / total), self.figure.transFigure)
             top -= (height + EDGE) / total
         self.figure.get_layout_engine().set(rect=(0, 0, 1, top))
-        self._turn_crowded_ticks()
         return self.figure
 
     def _renderer(self):
@@ -152,11 +151,16 @@ class Sheet:
             legend.remove()
 
     def _turn_crowded_ticks(self):
-        self.figure.draw_without_rendering()
+        """Turns labels that would touch. The inches that this takes."""
+        size = self._pyplot.rcParams["font.size"]
+        room = self.panel_inches() - 0.5 * self._scale
+        taken = 0.0
         for axes in self.panels:
-            boxes = [each.get_window_extent(self._renderer()) for each in axes.get_xticklabels()]
-            if any(left.x1 + 1 > right.x0 for left, right in zip(boxes, boxes[1:])):
+            widths = [self._text_inches(each.get_text(), size) for each in axes.get_xticklabels()]
+            if sum(widths) + 0.05 * len(widths) > room:
                 axes.tick_params(axis="x", rotation=90)
+                taken = max(taken, *widths)
+        return taken * self._rows
 
 
 def log_ticks(low, high, most):

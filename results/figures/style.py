@@ -1,6 +1,6 @@
 """How figures look: a colour and a marker for each kernel, the same in every figure and in the HTML page
-(kernels.json, which the page has in it), and the same bytes for the same run. Colours are Okabe and Ito's (2008) and Tol's
-(2021), which the colour-blind tell apart."""
+(kernels.json, which the page has in it), and the same bytes for the same run. Colours are Okabe and
+Ito's (2008) and Tol's (2021), which the colour-blind tell apart."""
 
 import dataclasses
 import json

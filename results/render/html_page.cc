@@ -135,13 +135,19 @@ std::vector<const Axis*> varying_axes(const std::vector<CaseRecord>& cases) {
   return varying;
 }
 
+/// What stands below a figure's bars: the length, or the model whose shape it is.
+Json length_of(const CaseRecord& record) {
+  if (record.problem.model) return one_line(*record.problem.model);
+  return record.problem.seqlen_q;
+}
+
 /// Whether the length and the other axes say what the axis is, as --batch auto does.
 bool follows(const Axis& axis, const std::vector<const Axis*>& others,
              const std::vector<CaseRecord>& cases) {
   std::map<std::string, AxisValue> values;
   return std::all_of(cases.begin(), cases.end(), [&](const CaseRecord& record) {
     const AxisValue value = axis.access.get(record.problem);
-    const std::string at = fmt::format("{} {}", record.problem.seqlen_q, panel_of(record, others));
+    const std::string at = length_of(record).dump() + panel_of(record, others);
     return values.emplace(at, value).first->second == value;
   });
 }
@@ -149,8 +155,12 @@ bool follows(const Axis& axis, const std::vector<const Axis*>& others,
 /// The axes that tell panels apart, as of results/plot.py: those that vary, but what follows.
 std::vector<const Axis*> panel_axes(const std::vector<CaseRecord>& cases) {
   std::vector<const Axis*> own = varying_axes(cases), derived;
-  const auto end = std::stable_partition(own.begin(), own.end(),
-                                         [](const Axis* axis) { return axis->derive == nullptr; });
+  const bool of_models = std::any_of(cases.begin(), cases.end(), [](const CaseRecord& record) {
+    return record.problem.model.has_value();  // whose name says the shape
+  });
+  const auto end = std::stable_partition(own.begin(), own.end(), [&](const Axis* axis) {
+    return axis->derive == nullptr && !of_models;
+  });
   derived.assign(end, own.end());
   own.erase(end, own.end());
   for (const Axis* axis : derived) {
@@ -182,7 +192,7 @@ Json rows_json(const std::vector<CaseRecord>& cases, const std::vector<PageColum
          {"kernel", one_line(record.kernel)},
          {"pass", name_of(record.problem.pass)},
          {"status", name_of(record.status)},
-         {"length", record.problem.seqlen_q},
+         {"length", length_of(record)},
          {"panel", one_line(panel_of(record, axes))},
          {"throughput", throughput_of(record)},
          {"is_predicted", !has_measured_throughput(record) && record.predicted.has_value()},

@@ -14,7 +14,7 @@ constexpr auto kFirst = std::to_array<std::string_view>(
      "dk_rel_l1", "dv_rel_l1", "status"});
 
 bool is_identity(const CaseColumn& column) {
-  return column.axis != nullptr || column.name == "kernel";
+  return column.axis != nullptr || column.name == "kernel" || column.name == "model";
 }
 
 /// 0 of the kernel and the axes; then what is of kFirst, in its order; then the rest.
@@ -38,7 +38,7 @@ std::vector<const CaseColumn*> columns_with_values(const std::vector<CaseRecord>
 bool is_shown_at_first(const CaseColumn& column, const std::vector<CaseRecord>& cases) {
   if (column.rank == kOnlyWhenAsked) return false;
   const bool is_first = std::find(kFirst.begin(), kFirst.end(), column.name) != kFirst.end();
-  if (is_first || column.name == "kernel") return true;
+  if (is_first || column.name == "kernel" || column.name == "model") return true;
   const bool is_twin = column.axis != nullptr && column.axis->twin != nullptr &&
                        std::all_of(cases.begin(), cases.end(), [&](const CaseRecord& record) {
                          return equals_twin(*column.axis, record.problem);

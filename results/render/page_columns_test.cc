@@ -66,7 +66,8 @@ TEST(PageColumns, HaveTitlesOfOneLine) {
 TEST(PageColumns, FilterByKernelAxesAndStatus) {
   for (const PageColumn& each : page_columns(two_timed_cases())) {
     const std::string& name = each.column->name;
-    EXPECT_EQ(each.is_axis, name == "kernel" || name == "status" || each.column->axis != nullptr)
+    EXPECT_EQ(each.is_axis, name == "kernel" || name == "model" || name == "status" ||
+                                each.column->axis != nullptr)
         << name;
   }
 }

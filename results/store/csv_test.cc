@@ -96,7 +96,7 @@ TEST(Csv, HasTheseColumnsInThisOrder) {
           "layer_weight_bytes,"
           "layer_peak_bytes,layer_attention_share,layer_gap_ms,layer_graph_ms," +
           axis_columns(true) +
-          "checked_rows,weighted,worst_row_rel_l1,worst_row,dq_checked_rows,dq_weighted,"
+          "model,checked_rows,weighted,worst_row_rel_l1,worst_row,dq_checked_rows,dq_weighted,"
           "dq_worst_row_rel_l1,dq_worst_row,dk_checked_rows,dk_weighted,dk_worst_row_rel_l1,"
           "dk_worst_row,dv_checked_rows,dv_weighted,dv_worst_row_rel_l1,dv_worst_row,"
           "o_checked_rows,o_weighted,o_worst_row_rel_l1,o_worst_row,"

@@ -12,7 +12,8 @@ constexpr auto kAlways =
     std::to_array<std::string_view>({"id", "kernel", "status", "pass", "batch", "heads", "seqlen_q",
                                      "seqlen_k", "head_dim", "mask", "dropout_p"});
 
-constexpr auto kUnlessEmpty = std::to_array<std::string_view>({"run_id",
+constexpr auto kUnlessEmpty = std::to_array<std::string_view>({"model",
+                                                               "run_id",
                                                                "git_sha",
                                                                "device",
                                                                "device_name",

@@ -37,9 +37,10 @@ TEST(LeanColumns, KeepWhatNamesACase) {
 
 TEST(LeanColumns, KeepConstantsThatAReaderCannotAssume) {
   for (const char* const name :
-       {"dropout_scale", "lengths", "input_scale", "device", "device_name", "run_id", "reason_code",
-        "warnings", "nonfinite", "dq_nonfinite", "o_rel_l1", "time_ms_median", "memory_bytes_peak",
-        "predicted_time_ms_likely", "predicted_speedup_over", "layer_rest", "tag_night"}) {
+       {"dropout_scale", "lengths", "input_scale", "model", "device", "device_name", "run_id",
+        "reason_code", "warnings", "nonfinite", "dq_nonfinite", "o_rel_l1", "time_ms_median",
+        "memory_bytes_peak", "predicted_time_ms_likely", "predicted_speedup_over", "layer_rest",
+        "tag_night"}) {
     EXPECT_TRUE(stays(name, {"x", "x"})) << name;
     EXPECT_FALSE(stays(name, {"", ""})) << name;
   }
