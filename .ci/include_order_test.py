@@ -20,7 +20,7 @@ LAYERS = [
     [f"kernels/{name}.h" for name in ("attention", "attention_kernel", "credited_pairs", "dropout",
                                       "head_groups", "kernel_instance", "sequence_lengths",
                                       "tensors", "packed", "prepared_chain")]
-    + ["kernels/pass_dropout."],
+    + ["kernels/m8n8k4_code.", "kernels/pass_dropout."],
     ["kernels/machine/"],
     ["kernels/jit/"],
     ["kernels/tile/"],

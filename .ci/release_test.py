@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""`.ci/release` in a repository of its own: what it tags, and what it refuses."""
+"""`.ci/release` in a repository of its own, where a script stands for that of the wheels: what it
+tags, and what it refuses."""
 
 import pathlib
 import shutil
@@ -9,6 +10,8 @@ import unittest
 
 SCRIPT = pathlib.Path(__file__).resolve().parent / "release"
 PROJECT = "project(sparkbench VERSION {} LANGUAGES CXX)\n"
+# Where `broken` is, no wheel can be built.
+WHEELS = "#!/bin/sh\nmkdir -p $1 && [ ! -e ../broken ] && touch $1/a.whl $1/b.whl\n"
 NOTES = "sparkbench 1.2.3\n\n# Kernels\n- Faster.\n"
 
 
@@ -19,6 +22,10 @@ class ReleaseTest(unittest.TestCase):
         self.root = pathlib.Path(folder.name) / "clone"
         (self.root / ".ci").mkdir(parents=True)
         shutil.copy(SCRIPT, self.root / ".ci")
+        wheels = self.root / ".ci" / "wheels"
+        wheels.write_text(WHEELS)
+        wheels.chmod(0o755)
+        (self.root / ".gitignore").write_text("/dist*/\n")
         self.notes = pathlib.Path(folder.name) / "notes.md"
         self.notes.write_text(NOTES)
         self.git("init", "-q")
@@ -51,6 +58,19 @@ class ReleaseTest(unittest.TestCase):
         self.assertEqual(self.git("for-each-ref", "--format=%(contents)", "refs/tags/v1.2.3"),
                          NOTES + "\n")  # fmt: skip
         self.assertEqual(self.git("rev-parse", "v1.2.3^{}"), self.git("rev-parse", "HEAD"))
+
+    def test_builds_the_wheels_of_the_version(self):
+        self.release(self.notes)
+        folder = self.root / "dist" / "v1.2.3"
+        self.assertEqual(sorted(path.name for path in folder.iterdir()), ["a.whl", "b.whl"])
+
+    def test_tags_nothing_whose_wheel_fails(self):
+        broken = self.root.parent / "broken"
+        broken.touch()
+        self.assert_refused([self.notes], "a wheel has failed; v1.2.3 is not tagged")
+        self.assertEqual(self.git("tag"), "")
+        broken.unlink()
+        self.assertEqual(self.release(self.notes).returncode, 0)
 
     def test_lists_what_changed_since_the_last_release(self):
         self.assertEqual(self.release().stdout, "Begin\n")

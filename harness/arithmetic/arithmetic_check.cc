@@ -111,7 +111,8 @@ FunctionRecording ask_gpu(FunctionRecording recording) {
 namespace {
 
 [[noreturn]] void refuse_without_gpu() {
-  throw EnvironmentError("this build has no GPU path: CMake found no CUDA toolkit");
+  throw EnvironmentError(
+      "this build has no GPU path: CMake found no GPU, or was told to do without CUDA");
 }
 
 }  // namespace

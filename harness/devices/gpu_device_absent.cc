@@ -7,8 +7,8 @@ namespace sparkbench {
 int gpu_count() { return 0; }
 
 std::string why_no_gpu() {
-  return "this build has no GPU path, since CMake found no CUDA toolkit or was told to do without; "
-         "with nvcc on PATH, or in CUDACXX: bash harness/bootstrap.sh sweep";
+  return "this build has no GPU path, since CMake found no GPU or was told to do without CUDA; for "
+         "the GPUs of a machine, there: bash harness/bootstrap.sh sweep; for others: --arch 70";
 }
 
 std::unique_ptr<Device> open_gpu(int /*index*/) { throw EnvironmentError(why_no_gpu()); }

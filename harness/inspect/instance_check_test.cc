@@ -58,6 +58,18 @@ TEST(InstanceCheck, AsksForHoppersInstancesInItsOwnCodeAlone) {
   EXPECT_GT(all.size(), others.size());
 }
 
+/// Code for Turing alone has their names without their bodies.
+TEST(InstanceCheck, AsksTuringForNoProductsOfWhatItNeverLaunches) {
+  auto kernels = sound_build(75);
+  for (KernelInspection& kernel : kernels) {
+    const KernelInstance* const instance = find_kernel_instance(kernel.symbol);
+    if (instance->is_packed || instance->is_sparse) kernel.tensor_instructions = 0;
+  }
+  EXPECT_EQ(misplaced_instances(kernels, 75), Lines{});
+  for (KernelInspection& kernel : kernels) kernel.sm = 70;
+  EXPECT_GT(misplaced_instances(kernels, 70).size(), 1u);
+}
+
 TEST(InstanceCheck, NamesProductsInTheWrongPlace) {
   auto old = sound_build(70), later = sound_build(80);
   const std::string id(kernel_instances()[0].id);

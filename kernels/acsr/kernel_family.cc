@@ -13,6 +13,7 @@
 #include "kernels/acsr/instance_table.h"
 #include "kernels/acsr/rows_of_mask.h"
 #include "kernels/acsr/volta/instances.h"
+#include "kernels/m8n8k4_code.h"
 #include "kernels/mask/mask_spec.h"
 #include "kernels/mask/pattern/sparse_mask.h"
 #include "kernels/prepared_chain.h"
@@ -56,6 +57,7 @@ Support supports_m8n8k4(const Problem& problem, const KernelDevice& device) {
   if (device.sm < traits_of(MmaInstruction::kM8n8k4).first_sm) {
     return {"compute capabilities below 7.0"};
   }
+  if (std::string why = why_no_code(device); !why.empty()) return {std::move(why)};
   if (device.shared_bytes_per_block < kLeastSharedBytes) {
     return {"blocks of less than " + std::to_string(kLeastSharedBytes >> 10) +
             " KiB of shared memory"};
@@ -139,6 +141,8 @@ template <const GpuSteps& kSteps>
 std::shared_ptr<const PreparedChain> prepare(const Problem& problem, Pass pass) {
   return std::make_shared<const Chain>(kSteps, problem, pass);
 }
+#endif
+#ifdef SPARKBENCH_HAS_VOLTA
 constexpr ChainFunctions kM8n8k4Chain = {prepare<kGpuM8n8k4>};
 #else
 constexpr ChainFunctions kM8n8k4Chain = {nullptr};

@@ -57,7 +57,8 @@ std::string why_no_code(int device, const cudaDeviceProp& properties) {
       sm < 75 ? "CUDA 12.9 or older" : "a CUDA whose `nvcc --list-gpu-code` names " + name;
   return "cuda:" + std::to_string(device) + " is a " + properties.name + " (" + name +
          "), and this library has code for compute capabilities " + compiled_architectures() +
-         " alone: build it anew with " + cuda + ", named by CUDACXX";
+         " alone: build it anew with CMAKE_CUDA_ARCHITECTURES=" + std::to_string(sm) + " and " +
+         cuda + ", on PATH or in CUDACXX";
 }
 
 GpuTraits find_out(int device) {

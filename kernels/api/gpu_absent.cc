@@ -7,7 +7,8 @@ namespace {
 [[noreturn]] void refuse() {
   throw ApiError(SPARK_ATTENTION_NO_DEVICE_CODE,
                  "this library was built without CUDA, for the emulated backend alone: build it "
-                 "anew where nvcc is on PATH or named by CUDACXX (CUDA 12.9 or older for a V100)");
+                 "anew with CMAKE_CUDA_ARCHITECTURES=70 for a V100, and the nvcc of CUDA 12.9 or "
+                 "older on PATH or in CUDACXX");
 }
 
 }  // namespace

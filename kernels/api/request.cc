@@ -105,11 +105,6 @@ std::string why_not(const AttentionKernel& kernel, const Problem& problem, Pass 
                     const KernelDevice& device, const KernelWish& wish) {
   const auto supports = wish.is_packed ? kernel.packed.supports : kernel.supports;
   if (supports == nullptr) return " does not support sequences of several lengths";
-#ifdef SPARKBENCH_HAS_CUDA
-  if (!device.is_emulated && kernel.forward.launch == nullptr) {
-    return " runs on emulated devices only";
-  }
-#endif
   if (const Support support = supports(problem, device); !support) {
     return " does not support " + support.why_not;
   }

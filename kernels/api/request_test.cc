@@ -9,9 +9,9 @@
 namespace sparkbench {
 namespace {
 
-constexpr KernelDevice kV100{70, 96 << 10}, kT4{75, 64 << 10}, kA100{80, 163 << 10};
-/// Emulated, since a build may have no code for it.
-constexpr KernelDevice kH100{90, 227 << 10, true};
+/// Emulated, since a build may have no code for them.
+constexpr KernelDevice kV100{70, 96 << 10, true}, kT4{75, 64 << 10, true};
+constexpr KernelDevice kA100{80, 163 << 10, true}, kH100{90, 227 << 10, true};
 
 std::string why_refused(const KernelDevice& device, const KernelWish& wish,
                         Pass pass = Pass::kForward) {
@@ -78,7 +78,7 @@ TEST(KernelFor, IsOfTheGeneration) {
 }
 
 TEST(KernelFor, SaysWhatTheKernelDoesNotSupport) {
-  EXPECT_EQ(why_refused({61, 96 << 10}, kSlowFp32),
+  EXPECT_EQ(why_refused({61, 96 << 10, true}, kSlowFp32),
             "volta-fp32acc does not support compute capabilities below 7.0");
 }
 

@@ -258,9 +258,17 @@ const char* spark_attention_status_name(int32_t status);
 /* "0.1.0" */
 const char* spark_attention_version(void);
 
-/* Compute capabilities that the library has code for, "70,75,80": later GPUs run the last of these
- * by their driver's translation. "" where it was built without CUDA. */
+/* Compute capabilities that the library was built for, "70,75,80": later GPUs run the last of these
+ * by their driver's translation, but for the kernels of an instruction that they lack, which
+ * spark_attention_build_info() names. "" where it was built without CUDA. */
 const char* spark_attention_architectures(void);
+
+/* How the library was built, as JSON on a line: "cuda" is nvcc's version, or "" without CUDA;
+ * "architectures" as above; "volta" and "hopper" those of them that Volta's and Hopper's kernels
+ * are compiled for, which run on these GPUs and on later ones of the same generation (70 on 75)
+ * alone; "why" whose GPUs these are, or why there are none.
+ * {"cuda": "12.9.86", "architectures": [70], "volta": [70], "hopper": [], "why": "..."} */
+const char* spark_attention_build_info(void);
 
 /* NOLINTEND(readability-identifier-naming) */
 

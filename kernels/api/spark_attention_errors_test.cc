@@ -145,8 +145,16 @@ TEST(SparkAttentionCuda, SaysWhatIsMissing) {
   if (std::string(spark_attention_architectures()) != "") GTEST_SKIP() << "built with CUDA";
   EXPECT_EQ(why_refused([](spark_attention_problem& p) { p.backend = SPARK_ATTENTION_CUDA; }),
             "NO_DEVICE_CODE: this library was built without CUDA, for the emulated backend alone: "
-            "build it anew where nvcc is on PATH or named by CUDACXX (CUDA 12.9 or older for a "
-            "V100)");
+            "build it anew with CMAKE_CUDA_ARCHITECTURES=70 for a V100, and the nvcc of CUDA 12.9 "
+            "or older on PATH or in CUDACXX");
+}
+
+TEST(SparkAttentionBuild, SaysForWhichGpusAndWhy) {
+  const std::string info = spark_attention_build_info();
+  const std::string architectures = spark_attention_architectures();
+  EXPECT_NE(info.find("\"architectures\": [" + architectures + "]"), std::string::npos) << info;
+  EXPECT_EQ(info.find("{\"cuda\": \"\"") == 0, architectures.empty()) << info;
+  EXPECT_EQ(info.find("\"why\": \"\""), std::string::npos) << info;
 }
 
 }  // namespace

@@ -273,17 +273,24 @@ import spark_attention
 """
 
 
+def built_for(architectures, volta=(), hopper=()):
+    """As _library.build_info() tells it."""
+    return {"cuda": "12.9", "architectures": architectures, "volta": list(volta),
+            "hopper": list(hopper), "why": "named by A"}  # fmt: skip
+
+
 class GpusTest(unittest.TestCase):
     def test_the_import_warns_and_the_first_use_is_an_error(self):
-        if any(built <= 70 for built in _library.architectures()):
+        if any(built <= 70 for built in _library.build_info()["architectures"]):
             self.skipTest("this library has code for a V100")
         where = os.path.dirname(os.path.dirname(spark_attention.__file__))
         run = subprocess.run([sys.executable, "-B", "-c", WITH_A_V100], capture_output=True, text=True,
                              env={**os.environ, "CUDA_VISIBLE_DEVICES": "0", "PYTHONPATH": where})  # fmt: skip
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertIn("no code for Tesla V100 (sm_70)", run.stderr)
-        self.assertIn("The cure: pip install ./kernels/python", run.stderr)
-        if not _library.architectures():
+        self.assertIn("The cure: pip install ./kernels/python -C "
+                      "cmake.define.CMAKE_CUDA_ARCHITECTURES=70", run.stderr)  # fmt: skip
+        if not _library.build_info()["architectures"]:
             of = _library.problem(backend=_library.CUDA, batch=1, heads=1, seqlen_q=1, seqlen_k=1,
                                   head_dim=64)  # fmt: skip
             with self.assertRaisesRegex(spark_attention.NoDeviceCodeError, "without CUDA"):
@@ -291,13 +298,28 @@ class GpusTest(unittest.TestCase):
 
     def test_missing_code_is_told_with_its_cure(self):
         v100 = ("Tesla V100", 70)
-        self.assertIsNone(_gpus.why_no_code([v100, ("H100", 90)], [70, 75]))
-        self.assertIsNone(_gpus.why_no_code([], []))
-        text = _gpus.why_no_code([v100, v100], [75, 80])
-        self.assertIn("no code for Tesla V100 (sm_70): it was built for compute capabilities 75, 80",
-                      text)  # fmt: skip
+        self.assertIsNone(_gpus.why_no_code([v100, ("H100", 90)], built_for([70, 75])))
+        self.assertIsNone(_gpus.why_no_code([], built_for([])))
+        text = _gpus.why_no_code([v100, v100], built_for([75, 80]))
+        self.assertIn("no code for Tesla V100 (sm_70): it was built for compute capabilities 75, 80 "
+                      "(named by A)", text)  # fmt: skip
         self.assertIn("CUDA 12.9 or older", text)
-        self.assertIn("without CUDA", _gpus.why_no_code([v100], []))
+        self.assertIn("without CUDA", _gpus.why_no_code([v100], built_for([])))
+
+    def test_gpus_without_a_kernel_are_told(self):
+        t4, a100, h100 = ("T4", 75), ("A100", 80), ("H100", 90)
+        info = built_for([70, 80, 90], volta=[70], hopper=[90])
+        self.assertIsNone(_gpus.why_no_kernel([t4, h100], info))
+        self.assertIn("no kernel for A100 (sm_80)", _gpus.why_no_kernel([t4, a100], info))
+        self.assertIsNone(_gpus.why_no_kernel([a100], built_for([80], volta=[80])))
+        self.assertIn("H100 (sm_90)", _gpus.why_no_kernel([h100], built_for([90])))
+        self.assertIsNone(_gpus.why_no_kernel([h100], built_for([])))  # it has no code at all
+
+    def test_the_library_tells_how_it_was_built(self):
+        info = _library.build_info()
+        self.assertLessEqual({*info["volta"], *info["hopper"]}, {*info["architectures"]})
+        self.assertEqual(bool(info["cuda"]), bool(info["architectures"]))
+        self.assertTrue(info["why"])
 
     def test_hidden_gpus_do_not_count(self):
         self.assertTrue(_gpus.is_visible(0, None))

@@ -123,9 +123,13 @@ class AccuracyTest(Test):
         self.assertFalse(row["ok"])
 
 
+def built_for(sm):
+    return {"cuda": "12.9.86", "architectures": [sm], "volta": [sm], "hopper": [], "why": "named"}
+
+
 class CardsTest(Test):
     def test_a_card_without_code_is_a_finding(self):
-        self.patch(_library, "architectures", lambda: [75])
+        self.patch(_library, "build_info", lambda: built_for(75))
         self.patch(torch.cuda, "is_available", lambda: False)
         self.patch(_gpus, "visible_gpus", lambda: [("Tesla V100", 70), ("Tesla T4", 75)])
         status, text, _ = called("check")
@@ -147,7 +151,7 @@ class CardsTest(Test):
 
         self.patch(environment, "kernels", kernels)
         self.patch(environment, "sdpa_choices", lambda device: [])
-        self.patch(_library, "architectures", lambda: [70])
+        self.patch(_library, "build_info", lambda: built_for(70))
         card = environment._card("cuda:0", "Tesla V100", 70)
         self.assertFalse(_check.runs_on(card))
         report = {"cards": [card], "accuracy": [], "versions": {"PyTorch": "2", "NumPy": "2"}}

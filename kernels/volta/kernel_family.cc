@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <string>
+#include <utility>
 
+#include "kernels/m8n8k4_code.h"
 #include "kernels/passes_emulated.h"
 #include "kernels/passes_gpu.h"
 #include "kernels/pattern_lists.h"
@@ -37,6 +39,7 @@ Support supports(const Problem& problem, const KernelDevice& device) {
   if (device.sm < traits_of(MmaInstruction::kM8n8k4).first_sm) {
     return {"compute capabilities below 7.0"};
   }
+  if (std::string why = why_no_code(device); !why.empty()) return {std::move(why)};
   if (device.shared_bytes_per_block < kLeastSharedBytes) {
     return {"blocks of less than 64 KiB of shared memory"};
   }
@@ -167,7 +170,7 @@ EmulationReport emulate_packed(const Problem& packed, const PackedLengths& lengt
                                  sample);
 }
 
-#ifdef SPARKBENCH_HAS_CUDA
+#ifdef SPARKBENCH_HAS_VOLTA
 template <Accumulator kAccumulator>
 void launch(const Problem& problem, const ForwardTensors& tensors, CUstream_st* stream) {
   launch_forward(kAccumulator, problem, tensors, stream);

@@ -11,13 +11,26 @@ namespace sparkbench::volta {
 template <class Config>
 struct KernelOf;
 
+/// False in code for Turing of what is never launched there, where blocks have 64 KiB of shared
+/// memory: packed sequences and patterns (kernel_family.cc). Half of a build for it would be these.
+template <class Config>
+__device__ constexpr bool is_launched_here() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 750
+  return !Config::kIsPacked && !Config::kIsSparse;
+#else
+  return true;
+#endif
+}
+
 /// Compiles body<Config>(machine, params) as `symbol`. At namespace scope.
 #define SPARK_VOLTA_KERNEL(body, Params, symbol, ...)                                         \
   using symbol##_config = __VA_ARGS__;                                                        \
   extern "C" __global__ void __launch_bounds__(                                               \
       symbol##_config::kThreads, symbol##_config::kBlocksPerSm) symbol(const Params params) { \
     GpuMachine machine;                                                                       \
-    body<symbol##_config>(machine, params);                                                   \
+    if constexpr (is_launched_here<symbol##_config>()) {                                      \
+      body<symbol##_config>(machine, params);                                                 \
+    }                                                                                         \
   }                                                                                           \
   template <>                                                                                 \
   struct KernelOf<symbol##_config> {                                                          \

@@ -20,10 +20,11 @@ except ImportError as error:
     print(f"spark_attention: {error}", file=sys.stderr)
     raise SystemExit(3) from error
 from ._arguments import LayoutWarning
-from ._library import HEAD_DIMS, DeviceError, NoDeviceCodeError, UnsupportedError
+from ._library import HEAD_DIMS, DeviceError, NoDeviceCodeError, UnsupportedError, build_info
 
 __version__ = _library.version()
-__all__ = ["HEAD_DIMS", "DeviceError", "LayoutWarning", "NoDeviceCodeError", "UnsupportedError"]
+__all__ = ["HEAD_DIMS", "DeviceError", "LayoutWarning", "NoDeviceCodeError", "UnsupportedError",
+           "build_info"]  # fmt: skip
 
 if _trouble := _gpus.check_at_import():
     warnings.warn(_trouble, stacklevel=2)

@@ -7,9 +7,6 @@ import os
 
 from . import _library
 
-REBUILD = "pip install ./kernels/python with CUDACXX=/path/to/nvcc of "
-
-
 def visible_gpus():
     """(name, compute capability) of the GPUs that CUDA_VISIBLE_DEVICES leaves, by NVML; none where
     there is no driver."""
@@ -69,21 +66,56 @@ def _describe(nvml, index):
     return None if failed else (name.value.decode(), 10 * major.value + minor.value)
 
 
-def why_no_code(gpus, architectures):
-    """A line about the GPUs that the library has no code for, with the cure; None where it has code
-    for all. A GPU runs what was built for it or for an earlier one."""
-    without = [gpu for gpu in gpus if not any(built <= gpu[1] for built in architectures)]
+def _is_of(architecture, sm):
+    """Whether a GPU runs the machine code of the architecture: of its own generation."""
+    return architecture <= sm and architecture // 10 == sm // 10
+
+
+def _has_code(info, sm):
+    return any(built <= sm for built in info["architectures"])
+
+
+def _has_kernel(info, sm):
+    return any(_is_of(architecture, sm) for architecture in info["volta"] + info["hopper"])
+
+
+def _names(gpus):
+    return ", ".join(f"{name} (sm_{sm})" for name, sm in sorted(set(gpus)))
+
+
+def why_no_code(gpus, info):
+    """A line about the GPUs that the library, of this build_info(), has no code for, with the cure.
+    None where it has code for all."""
+    without = [gpu for gpu in gpus if not _has_code(info, gpu[1])]
     if not without:
         return None
-    names = ", ".join(f"{name} (sm_{sm})" for name, sm in sorted(set(without)))
-    built = "for compute capabilities " + ", ".join(map(str, architectures))
+    built = f"for compute capabilities {', '.join(map(str, info['architectures']))}"
     cuda = "CUDA 12.9 or older" if min(sm for _, sm in without) < 75 else "that GPU's CUDA"
     return (
-        f"spark_attention has no code for {names}: it was built "
-        f"{built if architectures else 'without CUDA'}. The cure: {REBUILD}{cuda}. Until then "
-        "tensors on that GPU are refused; CPU tensors run on the emulated V100."
+        f"spark_attention has no code for {_names(without)}: it was built "
+        f"{built if info['architectures'] else 'without CUDA'} ({info['why']}). The cure: pip install "
+        f"./kernels/python -C cmake.define.CMAKE_CUDA_ARCHITECTURES={min(sm for _, sm in without)}, "
+        f"with the nvcc of {cuda} on PATH or in CUDACXX. Until then tensors on that GPU are refused; "
+        "CPU tensors run on the emulated V100."
     )
 
 
+def why_no_kernel(gpus, info):
+    """The same of the GPUs that no kernel of the library is made for."""
+    without = [gpu for gpu in gpus if _has_code(info, gpu[1]) and not _has_kernel(info, gpu[1])]
+    if not without:
+        return None
+    return (
+        f"spark_attention has no kernel for {_names(without)}: sa.attention refuses its tensors, and "
+        "sa.sdpa() leaves them to PyTorch's own attention, which is the faster one there."
+    )
+
+
+def why_refused(gpus, info):
+    """The lines of both; None where each GPU has a kernel."""
+    lines = [line for line in (why_no_code(gpus, info), why_no_kernel(gpus, info)) if line]
+    return " ".join(lines) or None
+
+
 def check_at_import():
-    return why_no_code(visible_gpus(), _library.architectures())
+    return why_refused(visible_gpus(), _library.build_info())

@@ -4,6 +4,7 @@ The library is the one in this package, or the one that SPARK_ATTENTION_LIBRARY 
 """
 
 import ctypes
+import json
 import operator
 import os
 import pathlib
@@ -100,7 +101,7 @@ _SIGNATURES = {
     "varlen_backward": (ctypes.POINTER(Problem), ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p,
                         ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p),
 }  # fmt: skip
-_TEXTS = ("last_error", "version", "architectures")
+_TEXTS = ("last_error", "version", "build_info")
 
 
 def _load():
@@ -145,10 +146,10 @@ def version():
     return _library.spark_attention_version().decode()
 
 
-def architectures():
-    """The compute capabilities that the library has code for: [70, 75]."""
-    text = _library.spark_attention_architectures().decode()
-    return [int(word.split("-")[0]) for word in text.split(",") if word]  # "70-real" is CMake's
+def build_info():
+    """How the library was built: "cuda", "architectures", "volta", "hopper" and "why", as
+    spark_attention_build_info() has them."""
+    return json.loads(_library.spark_attention_build_info())
 
 
 class Mask:

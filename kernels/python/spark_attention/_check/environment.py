@@ -23,9 +23,11 @@ def imported_torch():
 
 
 def library_record():
-    """What the library tells about itself. `toolkit` is the CUDA that built it; None: unknown."""
+    """What the library tells about itself. `toolkit` is the CUDA that built it; None: none."""
+    info = _library.build_info()
     return {"version": _library.version(), "path": _library.path(),
-            "architectures": _library.architectures(), "toolkit": None}  # fmt: skip
+            "architectures": info["architectures"], "toolkit": info["cuda"] or None,
+            "why": info["why"]}  # fmt: skip
 
 
 def versions():
@@ -63,7 +65,7 @@ def cards():
 
 
 def _card(device, name, sm):
-    no_code = _gpus.why_no_code([(name, sm)], _library.architectures())
+    no_code = _gpus.why_refused([(name, sm)], _library.build_info())
     card = {"device": device, "name": name, "compute_capability": sm, "no_code": no_code,
             "kernels": [], "sdpa": []}  # fmt: skip
     if device is not None:

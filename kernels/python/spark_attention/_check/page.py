@@ -38,7 +38,8 @@ def _versions(versions):
     code = f"code for {built}" if built else "built without CUDA: no code for GPUs"
     toolkit = f", by CUDA {library['toolkit']}" if library["toolkit"] else ""
     rows = [("package", package["version"] or "not installed, imported from"), ("", package["path"]),
-            ("library", f"{library['version']}, {code}{toolkit}"), ("", library["path"])]  # fmt: skip
+            ("library", f"{library['version']}, {code}{toolkit} ({library['why']})"),
+            ("", library["path"])]  # fmt: skip
     hidden = (
         {"package", "library"} if versions["PyTorch"] else {"package", "library", "PyTorch's CUDA"}
     )
