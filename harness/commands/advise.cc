@@ -44,14 +44,14 @@ struct AdviceOptions {
 
 /// Adds PyTorch's kernels on the run's problem, as torch_peers.py times them on this GPU; else says
 /// why there are none.
-std::string add_pytorch(RunRecord& run) {
+std::string add_pytorch(RunRecord& run, const std::filesystem::path& program) {
   if (run.environment.device.kind != DeviceKind::kGpu) return "there is no GPU here";
   if (run.cases.empty()) return "no case has run";
   const CaseProblem& problem = run.cases.front().problem;
   if (problem.input == "tensors") return "its script takes no tensors of a file";
   const ScratchFile record(".json");
   std::vector<std::string> arguments = {"--kernel", "torch-flash,torch-efficient,torch-cudnn",
-                                        "--json", record.path()};
+                                        "--sparkbench", program.string(), "--json", record.path()};
   for (const Axis* axis : problem_axes()) {
     const AxisValue value = axis->access.get(problem);
     if (is_none(value) || (axis->is_implied != nullptr && axis->is_implied(problem))) continue;
@@ -93,7 +93,9 @@ void add_advise_command(CLI::App& program, const Invocation& invocation, Action&
            "draw time, memory and error of each kernel (.svg, .png, .pdf); needs matplotlib")
         ->type_name("FILE");
   };
-  command.add_cases = [advice](RunRecord& run) { advice->why_no_pytorch = add_pytorch(run); };
+  command.add_cases = [advice, &invocation](RunRecord& run) {
+    advice->why_no_pytorch = add_pytorch(run, invocation.worker_executable);
+  };
   command.report = [advice](const RunRecord& run, const TableView& view, std::ostream& out) {
     out << format_advice(run, advice->why_no_pytorch, view);
   };
