@@ -13,7 +13,8 @@ namespace {
 using Json = nlohmann::json;
 
 const std::string kLayer =
-    "encoder --device emulated-v100 --headdim 64 --hidden 128 --ffn 256 --dropout 0.1 --rest fused,unfused "
+    "encoder --device emulated-v100 --headdim 64 --hidden 128 --ffn 256 --dropout 0.1 --rest "
+    "fused,unfused "
     "--kernel volta-fp32acc,volta-fp16acc,unfused-fp16 ";
 
 class EncoderLengths : public testing::Test {

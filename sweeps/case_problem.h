@@ -21,7 +21,7 @@ struct CaseProblem : Problem {
   std::optional<std::string> input = "normal";  // "uniform", "outliers", or "tensors": the user's
   std::optional<int> input_scale = 1;           // of q, k and v; none of the user's
   std::optional<LayerShape> layer;              // whose attention it is; none of attention alone
-  std::optional<std::string> model;  // whose attention it is, by a preset's name for it; no axis
+  std::optional<std::string> model;    // whose attention it is, by a preset's name for it; no axis
   std::optional<float> own_dropout_p;  // that a contender with a dropout of its own applied
 
   /// As --lengths takes them (sweeps/lengths.h). None where all sequences are alike. Of a problem

@@ -13,8 +13,11 @@ namespace {
 
 const std::vector<std::string> one_kernel = {"kernel"};
 
-const AxisFlags one_layer = {{"--headdim", "64"},  {"--seqlen", "512"}, {"--mask", "full"},
-                             {"--dropout", "0"}, {"--rest", "fused"}};
+const AxisFlags one_layer = {{"--headdim", "64"},
+                             {"--seqlen", "512"},
+                             {"--mask", "full"},
+                             {"--dropout", "0"},
+                             {"--rest", "fused"}};
 
 std::vector<SweepCase> layers_of(const AxisFlags& preset, const AxisFlags& given = {}) {
   return expand_grid(make_grid_axes(preset, given, one_kernel, Workload::kLayer), 0);
@@ -66,7 +69,8 @@ TEST(LayerAxes, RefuseWhatIsNoLayer) {
 }
 
 TEST(LayerAxes, AreInTheFlagsThatRepeatAProblem) {
-  const auto cases = layers_of(one_layer, {{"--seqlen", "128"}, {"--norm", "pre"}, {"--rest", "unfused"}});
+  const auto cases =
+      layers_of(one_layer, {{"--seqlen", "128"}, {"--norm", "pre"}, {"--rest", "unfused"}});
   EXPECT_EQ(flags_of_problem(cases.front().problem, false),
             "--pass fwd --headdim 64 --seqlen 128 --mask full --dropout 0 --dropout-scale applied "
             "--batch 128 --hidden 2048 --ffn 8192 --activation gelu-tanh --norm pre --bias true "

@@ -17,7 +17,8 @@ std::vector<SweepCase> cases_of(const AxisFlags& flags) {
   const std::vector<std::string> kernels = {"a", "b"};
   return expand_grid(
       make_grid_axes({{"--headdim", "64"}, {"--seqlen", "40"}, {"--heads", "2"}, {"--batch", "1"}},
-                     flags, kernels), 0);
+                     flags, kernels),
+      0);
 }
 
 std::string error_of(const AxisFlags& flags) {

@@ -63,14 +63,14 @@ AxisFlags with(AxisFlags flags, const AxisFlags& more) {
 
 /// Llama 3 8B: 32 heads of 128 columns, 8 of keys and values.
 AxisFlags llama(const char* pass, const char* seqlen, const char* batch) {
-  return {{"--pass", pass},   {"--seqlen", seqlen}, {"--batch", batch}, {"--headdim", "128"},
-          {"--heads", "32"},  {"--heads-k", "8"},   {"--mask", "causal"}, {"--dropout", "0"}};
+  return {{"--pass", pass},  {"--seqlen", seqlen}, {"--batch", batch},   {"--headdim", "128"},
+          {"--heads", "32"}, {"--heads-k", "8"},   {"--mask", "causal"}, {"--dropout", "0"}};
 }
 
 AxisFlags dense(const char* pass, const char* headdim, const char* heads, const char* seqlen,
                 const char* batch, const char* dropout = "0") {
-  return {{"--pass", pass},     {"--headdim", headdim}, {"--heads", heads},    {"--seqlen", seqlen},
-          {"--batch", batch},   {"--mask", "full"},     {"--dropout", dropout}};
+  return {{"--pass", pass},   {"--headdim", headdim}, {"--heads", heads},    {"--seqlen", seqlen},
+          {"--batch", batch}, {"--mask", "full"},     {"--dropout", dropout}};
 }
 
 /// Shapes as the models' published configurations have them. Inference is a forward pass, training
@@ -94,13 +94,13 @@ std::vector<ModelShape> model_shapes() {
       {"ViT-B/16 train", dense(step, "64", "12", "197", "64")},
       {"BERT-large train", dense(step, "64", "16", "512", "32", "0.1")},
       {"Whisper-large", dense("fwd", "64", "20", "1500", "8")},
-      {"Gemma 3 4B window", with({{"--heads-k", "4"}, {"--mask", "window:1024"}},
-                                 {{"--pass", step},
-                                  {"--headdim", "256"},
-                                  {"--heads", "8"},
-                                  {"--seqlen", "8k"},
-                                  {"--batch", "2"},
-                                  {"--dropout", "0"}})},
+      {"Gemma 3 4B window",
+       with({{"--heads-k", "4"}, {"--mask", "window:1024"}}, {{"--pass", step},
+                                                              {"--headdim", "256"},
+                                                              {"--heads", "8"},
+                                                              {"--seqlen", "8k"},
+                                                              {"--batch", "2"},
+                                                              {"--dropout", "0"}})},
   };
 }
 

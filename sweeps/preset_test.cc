@@ -120,9 +120,10 @@ TEST(Preset, SuggestsTheNearestName) {
     find_preset("quik");
     FAIL() << "no error";
   } catch (const UsageError& error) {
-    EXPECT_STREQ(error.what(),
-                 "--preset: unknown 'quik', did you mean 'quick'?; allowed: models, quick, paper-forward, "
-                 "paper-backward, paper-accuracy, ragged, splat, accuracy-inputs");
+    EXPECT_STREQ(
+        error.what(),
+        "--preset: unknown 'quik', did you mean 'quick'?; allowed: models, quick, paper-forward, "
+        "paper-backward, paper-accuracy, ragged, splat, accuracy-inputs");
   }
 }
 

@@ -70,8 +70,8 @@ std::string error_text(const FastestKernel& fastest) {
   if (!fastest.worst_rel_l1) return "not checked";
   std::string text = fmt::format("rel_l1 {} %", significant(100 * *fastest.worst_rel_l1, 3));
   if (fastest.error_over_unfused) {
-    text += fmt::format(", {}x the unfused computation's",
-                        significant(*fastest.error_over_unfused, 2));
+    text +=
+        fmt::format(", {}x the unfused computation's", significant(*fastest.error_over_unfused, 2));
   }
   return text;
 }
@@ -91,8 +91,9 @@ std::string fp16_text(const FastestKernel& fastest) {
 }
 
 std::string limits_text(const CaseRecord& record) {
-  std::string text = "bf16 and fp32 tensors; head_dim above 256 or no multiple of 8; masks that are "
-                     "tensors";
+  std::string text =
+      "bf16 and fp32 tensors; head_dim above 256 or no multiple of 8; masks that are "
+      "tensors";
   if (record.predicted && record.predicted->binding == "last wave") {
     text = "so few rows and heads, which leave SMs idle: a larger batch gains more; " + text;
   }
@@ -153,10 +154,9 @@ std::string switch_text(const FastestKernel& fastest, const RunRecord& run) {
 std::string heading(const RunRecord& run) {
   const DeviceInfo& device = run.environment.device;
   const CaseProblem& problem = run.cases.front().problem;
-  return fmt::format("{}{}, {}: {}", device.name,
-                     device.kind == DeviceKind::kEmulated ? " (emulated)" : "",
-                     problem.pass == Pass::kForward ? "forward" : "training step",
-                     shape_flags(problem));
+  return fmt::format(
+      "{}{}, {}: {}", device.name, device.kind == DeviceKind::kEmulated ? " (emulated)" : "",
+      problem.pass == Pass::kForward ? "forward" : "training step", shape_flags(problem));
 }
 
 }  // namespace

@@ -10,8 +10,8 @@
 namespace sparkbench {
 
 /// Ten facts, a name and a text each, below a line with the device and the problem's flags. `run`
-/// has one problem. `why_no_pytorch` says why PyTorch's kernels are not among its cases; empty where
-/// they are.
+/// has one problem. `why_no_pytorch` says why PyTorch's kernels are not among its cases; empty
+/// where they are.
 std::string format_advice(const RunRecord& run, const std::string& why_no_pytorch,
                           const TableView& view);
 

@@ -50,8 +50,9 @@ std::string add_pytorch(RunRecord& run, const std::filesystem::path& program) {
   const CaseProblem& problem = run.cases.front().problem;
   if (problem.input == "tensors") return "its script takes no tensors of a file";
   const ScratchFile record(".json");
-  std::vector<std::string> arguments = {"--kernel", "torch-flash,torch-efficient,torch-cudnn",
-                                        "--sparkbench", program.string(), "--json", record.path()};
+  std::vector<std::string> arguments = {"--kernel",     "torch-flash,torch-efficient,torch-cudnn",
+                                        "--sparkbench", program.string(),
+                                        "--json",       record.path()};
   for (const Axis* axis : problem_axes()) {
     const AxisValue value = axis->access.get(problem);
     if (is_none(value) || (axis->is_implied != nullptr && axis->is_implied(problem))) continue;

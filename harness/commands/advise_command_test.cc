@@ -30,8 +30,8 @@ TEST(Advise, SaysWhatToUseAndHowToSwitchItOn) {
 }
 
 TEST(Advise, HasTheFirstValueOfADefaultAndNoSecond) {
-  const ProgramResult result = run_sparkbench(
-      "advise --device emulated-v100 --batch 1 --heads 1 --no-progress --json - ");
+  const ProgramResult result =
+      run_sparkbench("advise --device emulated-v100 --batch 1 --heads 1 --no-progress --json - ");
   EXPECT_EQ(result.exit_code, 0) << result.err;
   for (const auto& record : nlohmann::json::parse(result.out)["cases"]) {
     EXPECT_EQ(record["problem"]["head_dim"], 64);

@@ -75,7 +75,8 @@ std::span<const CommandDoc> command_docs() {
 
 /// exit_code.h
 constexpr const char* kExitStatus =
-    "Exit status: 0 all is well; 1 an incorrect result or a difference; 2 usage, or a kernel that was "
+    "Exit status: 0 all is well; 1 an incorrect result or a difference; 2 usage, or a kernel that "
+    "was "
     "named did not run; 3 no such device; 4 a case failed; 5 an output was not written; 130 "
     "interrupted.";
 

@@ -127,11 +127,10 @@ void add_measuring_command(CLI::App& program, const Invocation& invocation, Acti
     check_table_flags(options->table);
     action = [options, command, &invocation] {
       choose_one_problem(*options);
-      return measure(
-          command,
-          {*options, command.is_timed, invocation.argv,
-           invocation.before_case, command.times_parts, invocation.cycles},
-          invocation);
+      return measure(command,
+                     {*options, command.is_timed, invocation.argv, invocation.before_case,
+                      command.times_parts, invocation.cycles},
+                     invocation);
     };
   });
 }

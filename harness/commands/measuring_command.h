@@ -15,10 +15,10 @@ struct MeasuringCommand {
   const char* name;
   bool is_timed;
   Workload workload = Workload::kAttention;
-  bool takes_one_problem = false;                       // of axes without a flag the first value
-  bool times_parts = false;                             // of references, one by one
-  bool takes_tensors = false;                           // --tensors
-  bool saves_outputs = false;                           // --save-outputs
+  bool takes_one_problem = false;  // of axes without a flag the first value
+  bool times_parts = false;        // of references, one by one
+  bool takes_tensors = false;      // --tensors
+  bool saves_outputs = false;      // --save-outputs
   std::function<void(CLI::App&, SweepOptions&)> add_flags = {};  // its own, besides
   std::function<void(RunRecord&)> add_cases = {};                // that others measured
   /// For people: of the cases that they want to see.

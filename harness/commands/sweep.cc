@@ -12,9 +12,7 @@ void add_sweep_command(CLI::App& program, const Invocation& invocation, Action& 
     out << format_case_table(run, view) << '\n' << format_end(run, view);
   };
   add_measuring_command(program, invocation, action,
-                        {.name = "sweep",
-                         .is_timed = true,
-                         .report = report});
+                        {.name = "sweep", .is_timed = true, .report = report});
 }
 
 }  // namespace sparkbench

@@ -56,7 +56,8 @@ TEST(CaseTable, NamesWhatGivesWayToTheWidth) {
 TEST(CaseTable, NeverGivesUpKernelAxesAndStatus) {
   const std::string table = format_case_table(sample_run(), {.width = 20});
   EXPECT_TRUE(contains(table, "\nkernel        seqlen   mask status\n")) << table;
-  EXPECT_TRUE(contains(table, "shown by --columns all: rel_l1, error_over_unfused, memory\n")) << table;
+  EXPECT_TRUE(contains(table, "shown by --columns all: rel_l1, error_over_unfused, memory\n"))
+      << table;
 }
 
 TEST(CaseTable, ShowsTheNamedColumnsInTheirOrder) {
@@ -150,7 +151,8 @@ TEST(CaseTable, ShowsPredictionsBesideNoTime) {
       "------\n"
       "volta-fp32acc      0.800  0.70-1.0       86.0  tensor           7.2  5.5-9.5  129 KiB  ok\n"
       "volta-fp16acc          -         -          -  -                  -        -  129 KiB  ok\n"
-      "unfused-fp16        5.80   5.5-6.7       12.0  hbm                -        -  129 KiB  ok\n");
+      "unfused-fp16        5.80   5.5-6.7       12.0  hbm                -        -  129 KiB  "
+      "ok\n");
 }
 
 TEST(CaseTable, PredictsNoBaselineAlone) {

@@ -75,11 +75,12 @@ std::string_view accumulator_text(const Rival& rival) {
 std::string rival_line(const FastestKernel& fastest, const Rival& rival) {
   const Lead& lead = rival.lead;
   const bool is_sure = lead.low && *lead.low > 1.0;
-  std::string text = fmt::format("{}{} takes {} as long as {}{}", lead.over,
-                                 accumulator_text(rival), times_text(lead.likely), fastest.kernel,
-                                 interval_of(lead));
+  std::string text =
+      fmt::format("{}{} takes {} as long as {}{}", lead.over, accumulator_text(rival),
+                  times_text(lead.likely), fastest.kernel, interval_of(lead));
   if (!is_sure && lead.low) text += ", which the doubt does not tell apart";
-  if (rival.error_ratio) text += fmt::format(", with {}x its error", significant(*rival.error_ratio, 2));
+  if (rival.error_ratio)
+    text += fmt::format(", with {}x its error", significant(*rival.error_ratio, 2));
   return text + ".\n";
 }
 

@@ -148,8 +148,8 @@ std::string format_summary(const RunRecord& run, const TableView& view) {
                             format_notes("not predicted", collect_unpredicted(run.cases), view) +
                             format_failures(run.cases, view);
   const std::string end = run.run.complete ? "" : "Not complete: cases of the sweep are missing.\n";
-  return wrapped(
-      printable(in_style(format_counts(run.cases) + ".\n" + checks, view) + end + notes), view);
+  return wrapped(printable(in_style(format_counts(run.cases) + ".\n" + checks, view) + end + notes),
+                 view);
 }
 
 std::string format_end(const RunRecord& run, const TableView& view) {

@@ -56,13 +56,13 @@ TEST(Summary, SaysOnceWhyNothingIsPredicted) {
 TEST(Summary, ListsWarningsOnceSkipsAndRepeatableFailures) {
   EXPECT_EQ(format_summary(sample_run(), {}),
             "6 ok, 1 incorrect, 1 skipped, 1 failed.\n"
-                "skipped E-OUT-OF-MEMORY (1 case): needs 32 GiB of 16 GiB\n"
-                "failed volta-fp16acc/fwd/b1/h2/sq256/sk256/d64/full/p0.1  E-LAUNCH: misaligned "
-                "address\n"
-                "  repeat: sparkbench run --kernel volta-fp16acc --seqlen 256\n"
-                "incorrect volta-fp16acc/fwd/b1/h2/sq64/sk64/d64/full/p0.1  E-INCORRECT: 3 "
-                "elements are not finite\n"
-                "  repeat: sparkbench run --kernel volta-fp16acc --seqlen 64\n");
+            "skipped E-OUT-OF-MEMORY (1 case): needs 32 GiB of 16 GiB\n"
+            "failed volta-fp16acc/fwd/b1/h2/sq256/sk256/d64/full/p0.1  E-LAUNCH: misaligned "
+            "address\n"
+            "  repeat: sparkbench run --kernel volta-fp16acc --seqlen 256\n"
+            "incorrect volta-fp16acc/fwd/b1/h2/sq64/sk64/d64/full/p0.1  E-INCORRECT: 3 "
+            "elements are not finite\n"
+            "  repeat: sparkbench run --kernel volta-fp16acc --seqlen 64\n");
 }
 
 TEST(Summary, SaysEachReasonOfSkippedCasesTheMostFrequentFirst) {

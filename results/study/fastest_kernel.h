@@ -55,10 +55,10 @@ struct FastestKernel {
 
 /// One for each pass that has a case with a time, or where no correct case has one, a prediction.
 /// Correct is a kernel of whose cases of that pass none is incorrect or failed; its cases that were
-/// not verified, or are only predicted, do not count, unless no case of the run was attempted. Of these it is the fastest by the geometric
-/// mean over the problems that they share. A kernel on less than half as many problems as another
-/// is not compared. None is named where nothing was verified, no problem is shared, or the run was
-/// stopped before two kernels had a result.
+/// not verified, or are only predicted, do not count, unless no case of the run was attempted. Of
+/// these it is the fastest by the geometric mean over the problems that they share. A kernel on
+/// less than half as many problems as another is not compared. None is named where nothing was
+/// verified, no problem is shared, or the run was stopped before two kernels had a result.
 std::vector<FastestKernel> find_fastest(const RunRecord& run);
 
 }  // namespace sparkbench

@@ -18,7 +18,8 @@ inline constexpr std::string_view kModelOnPublishedTimes =
 
 /// The same of whole encoder layers.
 inline constexpr std::string_view kModelOnPublishedLayers =
-    "On published V100 times of BERT layers in eager PyTorch the model was too fast: by 16 % forward, "
+    "On published V100 times of BERT layers in eager PyTorch the model was too fast: by 16 % "
+    "forward, "
     "9 % forward and backward.";
 
 struct PredictionCheck {
