@@ -15,8 +15,8 @@ struct PublishedRate {
   std::string_view source;
 };
 
-/// Of dense attention of that head dimension and pass, full mask, no dropout; none where nobody
-/// published one. kernels/volta/README.md has the tables that they come from.
+/// The fastest dense attention of that head dimension and pass: full mask, no dropout; none where
+/// nobody published one. kernels/volta/README.md has the tables that they come from.
 std::optional<PublishedRate> best_published_on_v100(int head_dim, Pass pass);
 
 }  // namespace sparkbench

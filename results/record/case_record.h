@@ -296,7 +296,7 @@ inline constexpr std::string_view kErrorOverUnfusedMeaning =
 /// error_over_unfused.
 inline constexpr std::string_view kOverUnfusedWarning = "W-ERROR-OVER-UNFUSED";
 
-/// Of every case of an emulated device, which has no clock.
+/// Every case of an emulated device has it: there is no clock.
 inline constexpr std::string_view kNoTimeWarning = "W-EMULATED-NO-TIME";
 
 /// What was checked: o of a forward pass, then dq, dk and dv of a backward pass; empty when not

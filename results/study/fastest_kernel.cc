@@ -227,7 +227,7 @@ void add_rivals(const std::vector<CaseRecord>& cases, const std::vector<Contende
   }
 }
 
-/// Of the problem whose unfused computation takes most.
+/// The problem counts whose unfused computation takes most.
 void add_memory(const std::vector<CaseRecord>& cases, const Contender& first,
                 FastestKernel& fastest) {
   for (const CaseRecord& record : cases) {
