@@ -242,7 +242,7 @@ def headline(cases):
     case = selected(cases, kernel="volta-fp32acc", head_dim=64, mask="full", dropout_p=0.0)[4096]
     rate, faster = tflops_of(case), case["predicted"]["speedup"]
     return (
-        f"By that model FP32-ACC forward at head_dim 64 and seqlen 4096 is likely to reach "
+        f"By that model FP32-ACC forward at head_dim 64 and seqlen 4096, full mask, no dropout, is likely to reach "
         f"{rate['likely']:.0f} TFLOP/s\n({rate['low']:.0f} to {rate['high']:.0f}), "
         f"{faster['likely']:.1f} times the unfused computation ({faster['low']:.1f} to "
         f"{faster['high']:.1f})."
