@@ -73,7 +73,7 @@ TEST(ProgramPrediction, IsInTheTableAndTheReport) {
   const ProgramResult run = run_with(test_cycles(), run_command.replace(0, 5, "run"));
   EXPECT_TRUE(contains(run.out, "  predicted, no time   0.0067 ms likely, ")) << run.out;
   EXPECT_TRUE(contains(run.out, " times as fast as unfused-fp16 likely, ")) << run.out;
-  EXPECT_TRUE(contains(run.out, "On published V100 times the model was too fast")) << run.out;
+  EXPECT_TRUE(contains(run.out, "on published times 11 % too fast")) << run.out;
 }
 
 TEST(ProgramPrediction, IsNullWithAReasonWithoutCycles) {

@@ -107,8 +107,9 @@ class Fits(unittest.TestCase):
         rules = ("--allow", "method", "--fail-on", "nothing")
         for flags in ((), ("--all",), ("--columns", "all"), ("--columns", "verdict,first_ms")):
             self.check("diff", first, second, *rules, *flags, wants=8)
-        self.check("diff", RUNS[0], RUNS[0], "--all", wants=20)
-        self.check("diff", RUNS[0], RUNS[0], "--all", "--columns", "all", wants=20)
+        whole = PUBLISHED / "h200/paper-forward"
+        self.check("diff", whole, whole, "--all", wants=20)
+        self.check("diff", whole, whole, "--all", "--columns", "all", wants=20)
 
     def test_machine_code(self):
         code = ("inspect", "--cuobjdump", self.tool, "--binary", LISTING.with_suffix(".sass"))

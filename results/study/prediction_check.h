@@ -16,6 +16,10 @@ inline constexpr std::string_view kModelOnPublishedTimes =
     "On published V100 times the model was too fast: by 11 % for fused kernels forward, 17 % for "
     "unfused chains forward, 36 % backward.";
 
+/// The same in a table's line.
+inline constexpr std::string_view kModelOnPublishedTimesBriefly =
+    "on published times 11 % too fast (fused fwd), 17 and 36 % (unfused fwd, bwd)";
+
 /// The same of whole encoder layers.
 inline constexpr std::string_view kModelOnPublishedLayers =
     "On published V100 times of BERT layers in eager PyTorch the model was too fast: by 16 % "
