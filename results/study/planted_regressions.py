@@ -3,7 +3,8 @@
 
     results/study/planted_regressions.py [--pairs 1000] [--seed 1] [--sparkbench PATH] [RUN ...]
 
-A RUN is a stored run whose clocks were read; by default those in results/published/h200/paper-*.
+A RUN is a stored run whose clocks were read; by default the complete ones in
+results/published/h200/paper-*.
 As often as --pairs says, of each in turn, a second run is made, and the program compares it with the
 stored one:
 
@@ -187,6 +188,8 @@ def main(argv):
     arguments = parser.parse_args(argv[1:])
     paths = arguments.runs or sorted(PUBLISHED.glob("paper-*"))
     runs = [(path, read_run(path)) for path in paths]
+    if not arguments.runs:
+        runs = [(path, run) for path, run in runs if run["run"]["complete"]]
     if not runs or not all(has_timed_clocks(run) for path, run in runs):
         parser.error("RUN: every case needs a time and its clock readings")
     plan = Plan(arguments.sparkbench, arguments.seed, runs,
