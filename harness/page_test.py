@@ -138,9 +138,9 @@ class HtmlPage(unittest.TestCase):
     def test_every_case_is_a_row(self):
         page = self.open()
         self.assertEqual(len(page.cells()), len(self.record["cases"]))
-        self.assertEqual(page.texts["count"], "96 of 96 cases")
+        self.assertEqual(page.texts["count"], "144 of 144 cases")
         self.assertIn("NVIDIA H200", page.texts["head"])
-        self.assertIn("Use cudnn: 2.66x as fast as cublas-fp16", page.texts["end"])
+        self.assertIn("Use hopper-fp32acc: 3.66x as fast as cublas-fp16", page.texts["end"])
 
     def test_it_sorts_and_filters_by_its_address(self):
         page = self.open(state="sort=-time_ms&mask=causal&kernel=cudnn")
@@ -204,7 +204,7 @@ class HtmlPage(unittest.TestCase):
                       f"{len(cases)} cases)", page.texts["chosen"])  # fmt: skip
         error = 100 * max(case["accuracy"]["rel_l1"] for case in cases)
         self.assertIn(f"rel_l1 up to {error:.3g}", page.texts["chosen"])
-        self.assertIn("24 ok, 0 incorrect, 0 skipped, 0 failed.", page.texts["chosen"])
+        self.assertIn("36 ok, 0 incorrect, 0 skipped, 0 failed.", page.texts["chosen"])
         words = self.open(state="find=cudnn")
         self.assertIn("48 ok", words.texts["chosen"])
 

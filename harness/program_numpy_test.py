@@ -107,6 +107,7 @@ def check(sparkbench, folder, shape, dtype, causal, kernel):
     write_safetensors(source, to_write)
     subprocess.run(
         [sparkbench, "run", "--device", "emulated-v100", "--kernel", kernel, "--pass", "fwd+bwd",
+         "--dropout", "0",
          "--causal", str(causal).lower(), "--tensors", source, "--save-outputs", target, "-q"],
         check=True)  # fmt: skip
     want = attention(**taken, causal=causal)

@@ -89,7 +89,7 @@ TEST(Report, NamesTheFastestKernelOfARunThatIsStored) {
   const ProgramResult result = report_of("h200/paper-forward", "");
   const std::vector<std::string> lines = lines_of(result.out);
   ASSERT_FALSE(lines.empty());
-  EXPECT_TRUE(contains(result.out, "\nUse cudnn: ")) << result.out;
+  EXPECT_TRUE(contains(result.out, "\nUse hopper-fp32acc: ")) << result.out;
   EXPECT_TRUE(contains(result.out, "x as fast as cublas-fp16 (")) << result.out;
   EXPECT_TRUE(contains(result.out, "\nMeasured on NVIDIA H200, 48 problems; ")) << result.out;
 }
@@ -103,7 +103,7 @@ TEST(Report, ShowsTheCasesThatWereAskedFor) {
       "--where mask=causal --where seqlen=512 --where headdim=64 --columns kernel,dropout,time_ms");
   EXPECT_EQ(shown.exit_code, 0) << shown.err;
   EXPECT_TRUE(contains(shown.out, ", seqlen 512, mask causal, batch 32, heads 32\n")) << shown.out;
-  EXPECT_TRUE(contains(shown.out, "4 ok, 0 incorrect")) << shown.out;
+  EXPECT_TRUE(contains(shown.out, "6 ok, 0 incorrect")) << shown.out;
 }
 
 TEST(Report, HasATableForEachHeadDim) {
@@ -164,7 +164,7 @@ TEST(Json, HasListsInLinesThatAPersonReads) {
   ASSERT_NE(samples, lines.end());
   EXPECT_TRUE((samples + 1)->starts_with("          0.")) << *(samples + 1);
   EXPECT_GT(std::count((samples + 1)->begin(), (samples + 1)->end(), ','), 3) << *(samples + 1);
-  EXPECT_LT(lines.size(), 20000u);
+  EXPECT_LT(lines.size(), 220u * 144);  // a case
 }
 
 }  // namespace

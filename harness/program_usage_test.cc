@@ -107,7 +107,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Refusal{"Type", "sweep --dtype bf16", 2, "unknown '--dtype': kernels take fp16",
                             "; see sparkbench sweep --help"},
                     Refusal{"Tensors", "sweep --tensors x", 2, "unknown '--tensors'",
-                            "; encoder, accuracy and run take it; see sparkbench sweep --help"},
+                            "; encoder, accuracy, advise and run take it; see sparkbench sweep --help"},
                     Refusal{"KernelOfReport", "report run --kernel volta-*", 2,
                             "report: unknown '--kernel'", "did you mean '--where kernel=VALUE'?"},
                     Refusal{"HeaddimOfReport", "report run --headdim 64", 2,
@@ -186,7 +186,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"AccuracyProfiled", "accuracy --profile", 2, "--profile", "verify"},
         Refusal{"AccuracyUnverified", "accuracy --no-verify", 2, "--no-verify", "verify"},
         Refusal{"RunOfManyProblems", "run --device emulated-v100 --seqlen 64,128 --causal both", 2,
-                "run takes one problem, the flags describe 4",
+                "this command takes one problem, the flags describe 4",
                 "--seqlen (64, 128), --mask (full, causal)"}),
     name_of_refusal);
 

@@ -35,7 +35,8 @@ void choose_one_problem(SweepOptions& options) {
   if (!options.takes_one_problem || !options.preset.empty()) return;
   for (const Axis* axis : problem_axes()) {
     if (are_given(options.axes, *axis) || are_replaced(options.axes, *axis)) continue;
-    options.axes[axis->flag] = first_by_default(*axis);
+    const std::string first = first_by_default(*axis);
+    if (first != axis->initial) options.axes[axis->flag] = first;
   }
 }
 

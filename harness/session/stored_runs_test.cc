@@ -220,9 +220,9 @@ TEST(ReportCommand, ComparesPublishedKernelsWithPyTorchs) {
                            published + "torch-forward.json -o " + both)
                 .exit_code,
             0);
-  const ProgramResult report = run_sparkbench("report --reference torch-math " + both);
+  const ProgramResult report = run_sparkbench("report --reference torch-efficient " + both);
   EXPECT_EQ(report.exit_code, 0) << report.err;
-  for (const char* kernel : {"cudnn", "torch-flash", "cublas-fp16", "x as fast as torch-math ("}) {
+  for (const char* kernel : {"cudnn", "torch-flash", "cublas-fp16", "x as fast as torch-efficient ("}) {
     EXPECT_TRUE(contains(report.out, kernel)) << kernel << report.out;
   }
 }
