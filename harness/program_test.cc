@@ -231,7 +231,8 @@ TEST(Sweep, WithoutVerifyingHasNoErrors) {
       run_sparkbench("sweep" + kDevice + "--kernel volta-fp32acc --no-verify " + kProblem);
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_TRUE(contains(result.out, "0 failed, 1 unverified")) << result.out;
-  EXPECT_TRUE(contains(result.out, "No kernel is recommended: no result was checked")) << result.out;
+  EXPECT_TRUE(contains(result.out, "No kernel is recommended: no result was checked"))
+      << result.out;
 }
 
 TEST(AccuracyCommand, ComparesTheAccumulatorsWithTheUnfusedComputation) {

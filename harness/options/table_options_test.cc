@@ -53,8 +53,9 @@ TEST(TableView, DoesNotHearWhatIsNoWidth) {
 
 TEST(TableFlags, AreRefusedBeforeAnythingRuns) {
   const std::string sweep = "sweep --device emulated-v100 ";
-  expect_refused(run_sparkbench(sweep + "--columns kernel,tme_ms"), 2,
-                 "--columns: unknown 'tme_ms', did you mean 'time_ms'?; allowed: kernel, model, pass,");
+  expect_refused(
+      run_sparkbench(sweep + "--columns kernel,tme_ms"), 2,
+      "--columns: unknown 'tme_ms', did you mean 'time_ms'?; allowed: kernel, model, pass,");
   expect_refused(run_sparkbench(sweep + "--by maskk"), 2,
                  "--by: unknown 'maskk', did you mean 'mask'?; allowed: kernel, pass,");
   expect_refused(run_sparkbench(sweep + "--where causal"), 2,

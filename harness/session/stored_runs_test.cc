@@ -222,7 +222,8 @@ TEST(ReportCommand, ComparesPublishedKernelsWithPyTorchs) {
             0);
   const ProgramResult report = run_sparkbench("report --reference torch-efficient " + both);
   EXPECT_EQ(report.exit_code, 0) << report.err;
-  for (const char* kernel : {"cudnn", "torch-flash", "cublas-fp16", "x as fast as torch-efficient ("}) {
+  for (const char* kernel :
+       {"cudnn", "torch-flash", "cublas-fp16", "x as fast as torch-efficient ("}) {
     EXPECT_TRUE(contains(report.out, kernel)) << kernel << report.out;
   }
 }
