@@ -13,8 +13,6 @@
 
 #include "kernels/files/file_descriptor.h"
 
-extern char** environ;  // POSIX
-
 namespace sparkbench {
 namespace {
 
@@ -52,6 +50,7 @@ struct Started {
 /// With its error stream at `errors`, which is closed here when this returns.
 Started start(std::vector<std::string>& words, FileDescriptor errors) {
   std::vector<char*> argv;
+  argv.reserve(words.size() + 1);
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
   posix_spawn_file_actions_t actions;
