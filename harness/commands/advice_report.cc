@@ -22,13 +22,6 @@ namespace {
 
 constexpr std::string_view kPyTorchNames = "torch-";
 
-std::string times_text(double ratio) { return significant(ratio, 3) + "x"; }
-
-std::string interval_of(const Lead& lead) {
-  if (!lead.low || !lead.high) return "";
-  return fmt::format(" ({} to {})", times_text(*lead.low), times_text(*lead.high));
-}
-
 const CaseRecord* find_case(const RunRecord& run, const std::string& kernel) {
   const auto found = std::ranges::find(run.cases, kernel, &CaseRecord::kernel);
   return found == run.cases.end() ? nullptr : &*found;

@@ -37,7 +37,6 @@ void remove_other_flags(CLI::App& command) {
 }
 
 struct AdviceOptions {
-  bool is_training = false;
   std::string figure_file;
   std::string why_no_pytorch;
 };

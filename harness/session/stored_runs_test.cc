@@ -169,7 +169,7 @@ TEST(ReportCommand, ComparesWithTheReferenceThatIsAsked) {
   EXPECT_FALSE(compared.cases[0].speedup.has_value());
 }
 
-/// Of kernels that this program no longer has.
+/// Names that stored runs have of kernels that are gone.
 TEST(StoredRuns, OfOldNamesAreReportedComparedAndMerged) {
   const TemporaryFolder folder;
   const std::vector<std::string> names = {"unfused-fp16", "volta-mixedacc", "volta-fp16acc-o16"};

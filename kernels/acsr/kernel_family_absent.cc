@@ -1,4 +1,4 @@
-// Of libspark_attention alone: its callers name no baseline.
+// Linked into libspark_attention only: its callers name no baseline.
 #include "kernels/acsr/kernel_family.h"
 
 namespace sparkbench::acsr {

@@ -1,4 +1,4 @@
-// Of libspark_attention alone, which emulates no device but a V100: to compile these kernels for
+// Linked into libspark_attention only, which emulates no device but a V100: to compile these kernels for
 // the emulated machine takes as long as all else of it.
 #include <stdexcept>
 

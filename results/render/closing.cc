@@ -12,15 +12,15 @@
 #include "sweeps/axes.h"
 
 namespace sparkbench {
-namespace {
 
 std::string times_text(double ratio) { return significant(ratio, 3) + "x"; }
 
-/// " (2.10x to 4.25x)"; "" where the doubt is not known.
 std::string interval_of(const Lead& lead) {
   if (!lead.low || !lead.high) return "";
   return fmt::format(" ({} to {})", times_text(*lead.low), times_text(*lead.high));
 }
+
+namespace {
 
 std::string speed_clause(const FastestKernel& fastest) {
   if (fastest.is_baseline) return "no fused kernel is faster on these problems";

@@ -5,8 +5,15 @@
 #include <string>
 
 #include "results/record/run_record.h"
+#include "results/study/fastest_kernel.h"
 
 namespace sparkbench {
+
+/// "2.95x".
+std::string times_text(double ratio);
+
+/// " (2.10x to 4.25x)"; "" where the doubt is not known.
+std::string interval_of(const Lead& lead);
 
 /// Three or four lines, of which the first two come for each pass:
 ///   Use A: 2.95x as fast as unfused-fp16 (2.10x to 4.25x), 258 MiB instead of 2.25 GiB, 0.50x its
