@@ -43,7 +43,7 @@ if(SPARKBENCH_PROGRAM AND SPARKBENCH_TESTS)
       googletest URL https://github.com/google/googletest/archive/refs/tags/release-1.12.1.tar.gz)
     FetchContent_MakeAvailable(googletest)
   endif()
-  set(SPARKBENCH_GTEST GTest::gtest_main)
+  set(SPARKBENCH_GTEST GTest::gtest)
 
   find_package(benchmark 1.6 QUIET)
   if(NOT benchmark_FOUND)

@@ -43,6 +43,9 @@ function(sparkbench_build_quickly target)
   endforeach()
 endfunction()
 
+# Tests are compiled into one program a room, which the room's CMakeLists.txt names:
+#   set(SPARKBENCH_TEST_PROGRAM results)   # results_tests, and results_gpu_tests of LABEL gpu
+#
 # sparkbench_tests([FOLDER f] TESTS x ... [LINK lib ...] [LABEL cpu|gpu]): x_test of f/x_test.cc
 function(sparkbench_tests)
   cmake_parse_arguments(ARG "" "FOLDER;LABEL" "TESTS;LINK" ${ARGN})
@@ -77,23 +80,50 @@ function(sparkbench_precompile_gtest name)
   target_precompile_headers(${name} REUSE_FROM ${owner})
 endfunction()
 
-# sparkbench_test(x_test SOURCES x_test.cc [LINK lib ...] [LABEL cpu|gpu]): none without the program,
-# whose libraries tests link to. Itself as SPARKBENCH_TESTS_OPTIMIZATION says, -O1 or -O0 for rooms
-# whose tests leave the work to the libraries: the one compiles in two thirds of the time, the other
-# in three quarters of that.
+function(sparkbench_test_program name)
+  add_executable(${name} ${PROJECT_SOURCE_DIR}/kernels/testing/test_main.cc)
+  sparkbench_test_flags(${name})
+  target_link_libraries(${name} PRIVATE ${SPARKBENCH_GTEST})
+  sparkbench_precompile_gtest(${name})
+endfunction()
+
+# sparkbench_test(x_test SOURCES x_test.cc ... [LINK lib ...] [DEFINITIONS d ...] [LABEL cpu|gpu]):
+# the first source's tests are CTest's x_test. Libraries are linked to the room's program. Tests are
+# not built without the program, whose libraries they link to. They are compiled as
+# SPARKBENCH_TESTS_OPTIMIZATION says, -O1 or -O0 for rooms whose tests leave the work to the
+# libraries: -O1 compiles in two thirds of the time, -O0 in three quarters of that.
 function(sparkbench_test name)
   if(NOT SPARKBENCH_PROGRAM)
     return()
   endif()
-  cmake_parse_arguments(ARG "" "LABEL" "SOURCES;LINK" ${ARGN})
+  cmake_parse_arguments(ARG "" "LABEL" "SOURCES;LINK;DEFINITIONS" ${ARGN})
   if(NOT ARG_LABEL)
     set(ARG_LABEL cpu)
   endif()
-  add_executable(${name} ${ARG_SOURCES})
-  sparkbench_test_flags(${name})
-  target_link_libraries(${name} PRIVATE ${ARG_LINK} ${SPARKBENCH_GTEST})
-  sparkbench_precompile_gtest(${name})
-  add_test(NAME ${name} COMMAND ${name})
+  set(program ${SPARKBENCH_TEST_PROGRAM}_tests)
+  if(ARG_LABEL STREQUAL gpu)
+    set(program ${SPARKBENCH_TEST_PROGRAM}_gpu_tests)
+  endif()
+  if(NOT TARGET ${program})
+    sparkbench_test_program(${program})
+  endif()
+  foreach(source ${ARG_SOURCES})
+    cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} NORMALIZE)
+    list(APPEND sources ${source})
+  endforeach()
+  get_target_property(known ${program} SOURCES)
+  list(REMOVE_ITEM sources ${known})
+  target_sources(${program} PRIVATE ${sources})
+  if(ARG_DEFINITIONS)
+    list(GET sources 0 test_file)
+    set_property(SOURCE ${test_file} TARGET_DIRECTORY ${program}
+                 PROPERTY COMPILE_DEFINITIONS ${ARG_DEFINITIONS})
+  endif()
+  target_link_libraries(${program} PRIVATE ${ARG_LINK})
+  list(GET ARG_SOURCES 0 test_file)
+  cmake_path(ABSOLUTE_PATH test_file BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} NORMALIZE)
+  cmake_path(RELATIVE_PATH test_file BASE_DIRECTORY ${PROJECT_SOURCE_DIR})
+  add_test(NAME ${name} COMMAND ${program} --file=${test_file})
   set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} SKIP_REGULAR_EXPRESSION
                                           "\\[  SKIPPED \\].*no CUDA device")
 endfunction()

@@ -2,8 +2,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/program.h"
-#include "harness/standard_streams.h"
+#include "harness/cli/program.h"
+#include "harness/cli/standard_streams.h"
 
 int main(int argc, char** argv) {
   sparkbench::open_missing_standard_streams();

@@ -9,7 +9,7 @@
 
 namespace sparkbench {
 
-/// What the main loop of a fast kernel keeps to: the limits of harness/inspect/code_gates.h.
+/// What the main loop of a fast kernel keeps to: the limits of harness/model/sass/code_gates.h.
 struct CodeLimits {
   int barriers = 4;            // at most, while a block goes over barrier_columns
   int barrier_columns = 0;     // of the score matrix: keys, or queries of a "bwd"

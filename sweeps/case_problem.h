@@ -22,7 +22,7 @@ struct CaseProblem : Problem {
   std::optional<int> input_scale = 1;           // of q, k and v; none of the user's
   std::optional<LayerShape> layer;              // whose attention it is; none of attention alone
   std::optional<std::string> model;    // whose attention it is, by a preset's name for it; no axis
-  std::optional<float> own_dropout_p;  // that a contender with a dropout of its own applied
+  std::optional<float> own_dropout_p;  // that a candidate with a dropout of its own applied
 
   /// As --lengths takes them (sweeps/lengths.h). None where all sequences are alike. Of a problem
   /// that was read from a record, only what is recorded of them is known, and `lengths` is null.
@@ -36,7 +36,7 @@ struct CaseProblem : Problem {
   std::optional<std::string> pattern_spec;
   std::optional<std::string> zones_hash;  // of the file that the pattern names: masks.h
 
-  /// In 256ths (kernels/dropout.h), unless the contender's own.
+  /// In 256ths (kernels/dropout.h), unless the candidate's own.
   float applied_dropout_p() const { return own_dropout_p.value_or(dropout().applied_p()); }
 };
 

@@ -19,7 +19,7 @@ TEST(CaseProblem, IsTheProblemOfAPass) {
   EXPECT_EQ(posed.input_scale, 1);
 }
 
-TEST(CaseProblem, AppliesDropoutIn256thsUnlessContendersOwn) {
+TEST(CaseProblem, AppliesDropoutIn256thsUnlessCandidatesOwn) {
   CaseProblem posed;
   posed.dropout_p = 0.1f;
   EXPECT_EQ(posed.applied_dropout_p(), 26.0f / 256.0f);

@@ -77,7 +77,7 @@ def checked_sequences(case):
 
 
 def why_wrong(name, error, of_unfused, ratio, is_reference):
-    """Empty where it is acceptable, as harness/cases/layer_runner.cc judges a part."""
+    """Empty where it is acceptable, as harness/encoder/layer_runner.cc judges a part."""
     if is_reference:
         if error["nonfinite"]:
             return f"{name}: {error['nonfinite']} elements are not finite where the exact ones are"

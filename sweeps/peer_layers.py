@@ -136,7 +136,7 @@ def why_unsupported(case):
 
 
 def why_another_attention(kernel, operations):
-    """Empty where the names of the operations that were called have those that the contender is
+    """Empty where the names of the operations that were called have those that the candidate is
     named after, and no other attention's."""
     if kernel == FAST_PATH:
         is_taken = FAST_PATH_OPERATION in operations

@@ -6,7 +6,7 @@ import peer_record
 
 
 def sample_until_settled(take_sample, arguments, clock=time.perf_counter, sleep=time.sleep):
-    """(samples in ms, what ended the sampling): harness/timing/alternation.h for one contender."""
+    """(samples in ms, what ended the sampling): harness/timing/alternation.h for one candidate."""
     samples, begin = [], clock()
     while True:
         sample_begin = clock()

@@ -1,4 +1,4 @@
-"""What counts as wrong, and what warrants a warning: as harness/cases/case_verdict.h judges."""
+"""What counts as wrong, and what warrants a warning: as harness/run/case_verdict.h judges."""
 
 import math
 
@@ -6,7 +6,7 @@ import peer_record
 
 TOLERANCE_FLOOR = 2.0**-11  # half a unit in the last place of fp16
 MOST_GRANTED = 2.0**-5  # an unfused computation that errs by more measures nothing
-OWN_FLOOR = 2.0**-8  # what an error may be by itself: harness/cases/case_verdict.cc
+OWN_FLOOR = 2.0**-8  # what an error may be by itself: harness/run/case_verdict.cc
 OWN_FLOOR_OF_GRADIENTS = 2.0**-7
 ROUNDING_ERROR = 2.0**-12  # about what rounding a result to fp16 costs
 
@@ -133,7 +133,7 @@ def judge(is_reference, errors, of_unfused, ratio):
 
 
 def judge_together(is_reference, errors, of_unfused, ratio):
-    """As harness/cases/case_verdict.h judges: a reference measures others, so only what is not
+    """As harness/run/case_verdict.h judges: a reference measures others, so only what is not
     finite is incorrect; an unfused computation that is not finite is no measure, so what is beside it is
     judged by its error alone; what one that errs too much grants has an end."""
     own_floor = OWN_FLOOR if "o" in errors else OWN_FLOOR_OF_GRADIENTS

@@ -1,4 +1,4 @@
-// What a sweep runs on. A device knows its contenders (contender.h) and runs one of them on one
+// What a sweep runs on. A device knows its candidates (candidate.h) and runs one of them on one
 // problem; it knows nothing of grids, records or oracles.
 #pragma once
 
@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include "harness/devices/contender.h"
-#include "harness/devices/loaded_layer.h"
+#include "harness/candidates/candidate.h"
 #include "harness/devices/run_outcome.h"
+#include "harness/encoder/loaded_layer.h"
 #include "results/record/run_record.h"
 
 namespace sparkbench {
@@ -21,26 +21,26 @@ class LoadedProblem {
  public:
   virtual ~LoadedProblem() = default;
   /// Computes outputs from poisoned buffers; throws what goes wrong.
-  virtual RunOutcome run(const Contender& contender, const RunOptions& options) = 0;
-  /// Times the contenders, which have been run, in turns (harness/timing/alternation.h). Of as many
+  virtual RunOutcome run(const Candidate& candidate, const RunOptions& options) = 0;
+  /// Times the candidates, which have been run, in turns (harness/timing/alternation.h). Of as many
   /// as memory holds at once, at least the first; of none on a device without a clock.
-  virtual std::vector<Timing> time(std::span<const Contender* const> /*contenders*/,
+  virtual std::vector<Timing> time(std::span<const Candidate* const> /*candidates*/,
                                    const RunOptions& /*options*/) {
     return {};
   }
-  /// Times each part of the contender's pass. Nothing for a contender without parts, or on a device
+  /// Times each part of the candidate's pass. Nothing for a candidate without parts, or on a device
   /// without a clock.
-  virtual std::optional<PassParts> time_parts(const Contender& /*contender*/,
+  virtual std::optional<PassParts> time_parts(const Candidate& /*candidate*/,
                                               const RunOptions& /*options*/) {
     return std::nullopt;
   }
-  /// Launches the contender once, its kernels marked for a profiler that is attached and has been
+  /// Launches the candidate once, its kernels marked for a profiler that is attached and has been
   /// told to wait for them. Not on a device that no profiler sees.
-  virtual void profile(const Contender& /*contender*/, const RunOptions& /*options*/) {}
+  virtual void profile(const Candidate& /*candidate*/, const RunOptions& /*options*/) {}
 };
 
-using OwnedContenders = std::vector<std::unique_ptr<const Contender>>;
-using Contenders = std::span<const std::unique_ptr<const Contender>>;
+using OwnedCandidates = std::vector<std::unique_ptr<const Candidate>>;
+using Candidates = std::span<const std::unique_ptr<const Candidate>>;
 
 class Device {
  public:
@@ -50,7 +50,7 @@ class Device {
   /// What it does now; nothing of one that is emulated.
   virtual std::optional<DeviceState> read_state() const { return std::nullopt; }
   /// The references first: kernels are compared with what was timed before them.
-  virtual Contenders contenders() const = 0;
+  virtual Candidates candidates() const = 0;
   virtual CheckBudget check_budget() const = 0;
   /// `gradients` is null when no backward pass will be run.
   virtual std::unique_ptr<LoadedProblem> load(const ProblemData& data, GradientData* gradients) = 0;

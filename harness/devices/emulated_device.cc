@@ -2,10 +2,10 @@
 
 #include <stdexcept>
 
+#include "harness/candidates/fused_kernel.h"
+#include "harness/candidates/host_reference.h"
 #include "harness/devices/chip_arithmetic.h"
-#include "harness/devices/fused_kernel.h"
 #include "harness/devices/host_memory.h"
-#include "harness/devices/host_reference.h"
 #include "kernels/registry.h"
 
 namespace sparkbench {
@@ -49,8 +49,8 @@ class EmulatedProblem : public LoadedProblem {
   EmulatedProblem(const ProblemData& data, GradientData* gradients)
       : data_(data), gradients_(gradients) {}
 
-  RunOutcome run(const Contender& contender, const RunOptions& options) override {
-    return contender.run_on_host({data_, gradients_, options});
+  RunOutcome run(const Candidate& candidate, const RunOptions& options) override {
+    return candidate.run_on_host({data_, gradients_, options});
   }
 
  private:
@@ -69,15 +69,15 @@ class EmulatedDevice : public Device {
     info_.l2_bytes = chip.l2_bytes;
     info_.memory_bytes = host_memory_bytes();
     const KernelDevice device{chip.sm, chip.shared_bytes_per_block, true};
-    contenders_.push_back(std::make_unique<HostReference>(chip.sm));
+    candidates_.push_back(std::make_unique<HostReference>(chip.sm));
     for (const AttentionKernel& kernel : attention_kernels()) {
-      contenders_.push_back(std::make_unique<FusedKernel>(kernel, device));
+      candidates_.push_back(std::make_unique<FusedKernel>(kernel, device));
     }
   }
 
   const std::string& name() const override { return name_; }
   const DeviceInfo& info() const override { return info_; }
-  Contenders contenders() const override { return contenders_; }
+  Candidates candidates() const override { return candidates_; }
   CheckBudget check_budget() const override { return {kEmulateFlops, kOracleFlops}; }
   std::unique_ptr<LoadedProblem> load(const ProblemData& data, GradientData* gradients) override {
     return std::make_unique<EmulatedProblem>(data, gradients);
@@ -86,7 +86,7 @@ class EmulatedDevice : public Device {
  private:
   std::string name_;
   DeviceInfo info_;
-  OwnedContenders contenders_;
+  OwnedCandidates candidates_;
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 // A pass of a fused kernel on the emulated machine.
 #pragma once
 
-#include "harness/devices/contender.h"
+#include "harness/candidates/candidate.h"
 
 namespace sparkbench {
 

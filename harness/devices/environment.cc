@@ -9,7 +9,7 @@
 #include <sstream>
 
 #include "harness/build_info.h"
-#include "harness/devices/gpu_libraries.h"
+#include "harness/candidates/gpu_libraries.h"
 #include "harness/git_commit.h"
 
 namespace sparkbench {

@@ -5,13 +5,13 @@
 #include <string>
 #include <utility>
 
+#include "harness/candidates/fused_kernel.h"
+#include "harness/candidates/gpu_candidates.h"
 #include "harness/devices/environment.h"
-#include "harness/devices/fused_kernel.h"
 #include "harness/devices/gpu_code.h"
-#include "harness/devices/gpu_contenders.h"
-#include "harness/devices/gpu_loaded_layer.h"
 #include "harness/devices/gpu_problem.h"
 #include "harness/devices/nvml.h"
+#include "harness/encoder/gpu_loaded_layer.h"
 #include "harness/environment_error.h"
 #include "harness/timing/gpu_peaks.h"
 #include "harness/timing/gpu_timer.h"
@@ -64,17 +64,17 @@ class GpuDevice : public Device {
       info_.why_unknown->emplace("driver_version", nvml_.why_no_driver_version());
     }
     const KernelDevice device{*info_.sm, shared_bytes_per_block()};
-    add_gpu_references(device.sm, contenders_);
+    add_gpu_references(device.sm, candidates_);
     for (const AttentionKernel& kernel : attention_kernels()) {
-      contenders_.push_back(std::make_unique<FusedKernel>(kernel, device));
+      candidates_.push_back(std::make_unique<FusedKernel>(kernel, device));
     }
-    add_vendor_kernels(device.sm, contenders_);
+    add_vendor_kernels(device.sm, candidates_);
   }
 
   const std::string& name() const override { return name_; }
   const DeviceInfo& info() const override { return info_; }
   std::optional<DeviceState> read_state() const override { return nvml_.read_state(pci_bus_id_); }
-  Contenders contenders() const override { return contenders_; }
+  Candidates candidates() const override { return candidates_; }
   CheckBudget check_budget() const override {
     return {std::numeric_limits<double>::infinity(), kOracleFlops};
   }
@@ -91,7 +91,7 @@ class GpuDevice : public Device {
   DeviceInfo info_;
   GpuTimer timer_;
   std::shared_ptr<cublasContext> cublas_ = make_cublas_handle();
-  OwnedContenders contenders_;
+  OwnedCandidates candidates_;
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Device memory as contenders ask for it.
+// Device memory as candidates ask for it.
 #pragma once
 
 #include <cstddef>
@@ -10,14 +10,14 @@
 namespace sparkbench {
 
 /// Aligned to 256 bytes, freed with the pointer. Throws OutOfDeviceMemory.
-inline std::shared_ptr<void> allocate_for_contender(std::size_t bytes) {
+inline std::shared_ptr<void> allocate_for_candidate(std::size_t bytes) {
   const auto buffer = std::make_shared<DeviceBuffer>(bytes);
   return {buffer, buffer->as<void>()};
 }
 
 /// The same with these bytes in it.
-inline std::shared_ptr<void> upload_for_contender(std::span<const std::byte> bytes) {
-  std::shared_ptr<void> memory = allocate_for_contender(bytes.size());
+inline std::shared_ptr<void> upload_for_candidate(std::span<const std::byte> bytes) {
+  std::shared_ptr<void> memory = allocate_for_candidate(bytes.size());
   CUDA_CHECK(cudaMemcpy(memory.get(), bytes.data(), bytes.size(), cudaMemcpyHostToDevice));
   CUDA_CHECK(cudaDeviceSynchronize());  // streams that do not block would come before it
   return memory;

@@ -95,10 +95,10 @@ class GpuProblem : public LoadedProblem {
     tensor_bytes_ = std::max(bytes_of_tensors(), taken_since(free_before_));
   }
 
-  RunOutcome run(const Contender& contender, const RunOptions& options) override {
-    load_modules(contender, options);
+  RunOutcome run(const Candidate& candidate, const RunOptions& options) override {
+    load_modules(candidate, options);
     const std::uint64_t free_before = free_device_bytes();
-    const Prepared prepared = prepare(contender, options);
+    const Prepared prepared = prepare(candidate, options);
     run_what_precedes(prepared, options.pass);
     const Launch launch = launch_of(prepared, options.pass);
     PassOutputs outputs = run_once(options.pass, launch);
@@ -119,12 +119,12 @@ class GpuProblem : public LoadedProblem {
     return outcome;
   }
 
-  std::vector<Timing> time(std::span<const Contender* const> contenders,
+  std::vector<Timing> time(std::span<const Candidate* const> candidates,
                            const RunOptions& options) override {
     std::vector<Prepared> prepared;
-    for (const Contender* contender : contenders) {
+    for (const Candidate* candidate : candidates) {
       try {
-        prepared.push_back(prepare(*contender, options));
+        prepared.push_back(prepare(*candidate, options));
       } catch (const OutOfDeviceMemory&) {
         if (prepared.empty()) throw;
         break;
@@ -138,16 +138,16 @@ class GpuProblem : public LoadedProblem {
     return timer_.time(launches, options.timing);
   }
 
-  std::optional<PassParts> time_parts(const Contender& contender,
+  std::optional<PassParts> time_parts(const Candidate& candidate,
                                       const RunOptions& options) override {
-    const Prepared prepared = prepare(contender, options);
+    const Prepared prepared = prepare(candidate, options);
     if (!prepared.in_parts) return std::nullopt;
     run_what_precedes(prepared, options.pass);
     return timer_.time_parts(prepared.in_parts, options.timing);
   }
 
-  void profile(const Contender& contender, const RunOptions& options) override {
-    const Prepared prepared = prepare(contender, options);
+  void profile(const Candidate& candidate, const RunOptions& options) override {
+    const Prepared prepared = prepare(candidate, options);
     run_what_precedes(prepared, options.pass);
     const Launch launch = launch_of(prepared, options.pass);
     stream_.synchronize();
@@ -183,8 +183,8 @@ class GpuProblem : public LoadedProblem {
   }
 
   /// CUDA loads a kernel's code at its first launch, into memory that would pass for the kernel's.
-  void load_modules(const Contender& contender, const RunOptions& options) const {
-    const Prepared prepared = prepare(contender, options);
+  void load_modules(const Candidate& candidate, const RunOptions& options) const {
+    const Prepared prepared = prepare(candidate, options);
     run_what_precedes(prepared, options.pass);
     launch_of(prepared, options.pass)();
     stream_.synchronize();
@@ -201,11 +201,11 @@ class GpuProblem : public LoadedProblem {
   }
 
   /// `options` outlive what is prepared.
-  Prepared prepare(const Contender& contender, const RunOptions& options) const {
-    return contender.prepare({data_.problem(), options, forward_tensors(),
+  Prepared prepare(const Candidate& candidate, const RunOptions& options) const {
+    return candidate.prepare({data_.problem(), options, forward_tensors(),
                               buffers_ ? backward_tensors() : BackwardTensors{},
                               offsets_ ? offsets_->lengths() : PackedLengths{}, stream_.get(),
-                              cublas_, allocate_for_contender, upload_for_contender});
+                              cublas_, allocate_for_candidate, upload_for_candidate});
   }
 
   void poison(const DeviceBuffer& buffer) const {

@@ -32,11 +32,11 @@ class GpuProblemTest : public testing::Test {
     device_ = open_gpu(0);
   }
 
-  const Contender& contender(std::string_view name) const {
-    for (const auto& each : device_->contenders()) {
+  const Candidate& candidate(std::string_view name) const {
+    for (const auto& each : device_->candidates()) {
       if (each->name() == name) return *each;
     }
-    throw std::invalid_argument("no such contender");
+    throw std::invalid_argument("no such candidate");
   }
 
   /// Loads it with a sample of rows to check, and keeps its data.
@@ -62,10 +62,10 @@ TEST_F(GpuProblemTest, TakesTheMemoryThatWasPredicted) {
   for (const Pass pass : {Pass::kForward, Pass::kBackward}) {
     for (const int seqlen : {512, 1024, 2048}) {
       const Problem problem = problem_of(seqlen, 0.1f);
-      const RunOutcome outcome = load(problem, pass)->run(contender("cublas-fp16"), {.pass = pass});
+      const RunOutcome outcome = load(problem, pass)->run(candidate("cublas-fp16"), {.pass = pass});
       const std::uint64_t io = tensor_bytes(pass, problem);
       const std::uint64_t workspace =
-          contender("cublas-fp16").workspace_bytes(problem, pass, false);
+          candidate("cublas-fp16").workspace_bytes(problem, pass, false);
       EXPECT_GE(outcome.workspace_bytes, workspace);
       EXPECT_LT(outcome.workspace_bytes, workspace + 4096);
       EXPECT_GE(outcome.peak_bytes.value(), io + workspace);
@@ -77,18 +77,18 @@ TEST_F(GpuProblemTest, TakesTheMemoryThatWasPredicted) {
 TEST_F(GpuProblemTest, TakesTheSameMemoryEachTime) {
   for (const char* name : {"volta-fp32acc", "cublas-fp32"}) {
     const Problem problem = problem_of(512, 0.0f);
-    const auto first = load(problem, Pass::kForward)->run(contender(name), {}).peak_bytes;
-    const auto second = load(problem, Pass::kForward)->run(contender(name), {}).peak_bytes;
+    const auto first = load(problem, Pass::kForward)->run(candidate(name), {}).peak_bytes;
+    const auto second = load(problem, Pass::kForward)->run(candidate(name), {}).peak_bytes;
     EXPECT_EQ(first.value(), second.value()) << name;
   }
 }
 
-TEST_F(GpuProblemTest, TimesContendersInTurns) {
+TEST_F(GpuProblemTest, TimesCandidatesInTurns) {
   const auto loaded = load(problem_of(512, 0.1f), Pass::kForward);
   RunOptions options;
   options.timing.max_samples = 20;
-  const Contender* const contenders[] = {&contender("volta-fp32acc"), &contender("cublas-fp16")};
-  const std::vector<Timing> timings = loaded->time(contenders, options);
+  const Candidate* const candidates[] = {&candidate("volta-fp32acc"), &candidate("cublas-fp16")};
+  const std::vector<Timing> timings = loaded->time(candidates, options);
   ASSERT_EQ(timings.size(), 2u);
   EXPECT_EQ(timings[0].samples_ms.size(), timings[1].samples_ms.size());
   EXPECT_TRUE(timings[0].is_held);
@@ -100,8 +100,8 @@ TEST_F(GpuProblemTest, SaysWhenMemoryDoesNotSuffice) {
   const DeviceBuffer most(free_device_bytes() - (std::size_t{512} << 20));
   const Problem problem = problem_of(8192, 0.1f);  // 2 GiB of scores
   const auto loaded = load(problem, Pass::kForward);
-  EXPECT_THROW(loaded->run(contender("cublas-fp16"), {}), OutOfDeviceMemory);
-  EXPECT_TRUE(loaded->run(contender("volta-fp32acc"), {}).peak_bytes.has_value());
+  EXPECT_THROW(loaded->run(candidate("cublas-fp16"), {}), OutOfDeviceMemory);
+  EXPECT_TRUE(loaded->run(candidate("volta-fp32acc"), {}).peak_bytes.has_value());
 }
 
 TEST_F(GpuProblemTest, TimesKernelsAloneWhereReferencesDoNotFit) {
@@ -109,8 +109,8 @@ TEST_F(GpuProblemTest, TimesKernelsAloneWhereReferencesDoNotFit) {
   const DeviceBuffer most(free_device_bytes() - (std::size_t{512} << 20));
   RunOptions options;
   options.timing.max_samples = 5;
-  const Contender* const contenders[] = {&contender("volta-fp32acc"), &contender("cublas-fp16")};
-  EXPECT_EQ(loaded->time(contenders, options).size(), 1u);
+  const Candidate* const candidates[] = {&candidate("volta-fp32acc"), &candidate("cublas-fp16")};
+  EXPECT_EQ(loaded->time(candidates, options).size(), 1u);
 }
 
 }  // namespace

@@ -63,10 +63,10 @@ MachineFinding check_build(const BuildInfo& build) {
 
 void check_kernels(const Device& device, std::vector<MachineFinding>& findings) {
   std::map<std::string, std::string> kernels_of;  // by why their times are not valid
-  for (const auto& contender : device.contenders()) {
-    if (const auto warning = contender->why_time_is_invalid()) {
+  for (const auto& candidate : device.candidates()) {
+    if (const auto warning = candidate->why_time_is_invalid()) {
       std::string& kernels = kernels_of[warning->message];
-      kernels += (kernels.empty() ? "" : ", ") + contender->name();
+      kernels += (kernels.empty() ? "" : ", ") + candidate->name();
     }
   }
   for (const auto& [why, kernels] : kernels_of) {

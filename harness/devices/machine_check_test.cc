@@ -55,7 +55,7 @@ TEST(MachineCheck, RefusesADebugBuildAndTooLittleMemory) {
   EXPECT_EQ(worst(good_build(), small), Level::kUnfit);
 }
 
-/// A GPU as NVML describes it, without contenders.
+/// A GPU as NVML describes it, without candidates.
 class DescribedGpu : public Device {
  public:
   DescribedGpu() {
@@ -66,7 +66,7 @@ class DescribedGpu : public Device {
   }
   const std::string& name() const override { return name_; }
   const DeviceInfo& info() const override { return info_; }
-  Contenders contenders() const override { return {}; }
+  Candidates candidates() const override { return {}; }
   CheckBudget check_budget() const override { return {}; }
   std::unique_ptr<LoadedProblem> load(const ProblemData& /*data*/,
                                       GradientData* /*gradients*/) override {

@@ -1,4 +1,4 @@
-// NVML by a library that stands for it (test_nvml.c), whole and as an old driver has it.
+// NVML by a library that stands for it (test_nvml.cc), whole and as an old driver has it.
 #include "harness/devices/nvml.h"
 
 #include <dlfcn.h>

@@ -1,12 +1,12 @@
-// What is asked of a run of a contender on a problem, and what it gives.
+// What is asked of a run of a candidate on a problem, and what it gives.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <vector>
 
-#include "harness/problems/gradient_data.h"
-#include "harness/problems/problem_data.h"
+#include "harness/run/problems/gradient_data.h"
+#include "harness/run/problems/problem_data.h"
 #include "harness/timing/timing.h"
 #include "kernels/machine/emulated/blocks/launch.h"
 
@@ -26,7 +26,7 @@ struct PassOutputs {
   std::vector<float> lse;
 };
 
-/// What one contender did on one problem.
+/// What one candidate did on one problem.
 struct RunOutcome {
   ForwardRows rows;  // the plan's rows of O and LSE, of a pass with a forward or kept outputs
   HalfGradients gradients;  // the plan's rows, of a pass with a backward

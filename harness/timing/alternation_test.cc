@@ -8,10 +8,10 @@
 namespace sparkbench {
 namespace {
 
-/// Contenders that take the time they say, and a record of whose turn it was.
+/// Candidates that take the time they say, and a record of whose turn it was.
 class Scene {
  public:
-  TakeSample contender(char name, std::vector<double> ms) {
+  TakeSample candidate(char name, std::vector<double> ms) {
     return [this, name, ms, next = std::size_t{0}]() mutable {
       const double sample_ms = ms[next++ % ms.size()];
       turns_ += name;
@@ -19,9 +19,9 @@ class Scene {
       return TimedSample{sample_ms, 1000.0 + static_cast<double>(turns_.size())};
     };
   }
-  std::vector<Timing> sample(const std::vector<TakeSample>& contenders,
+  std::vector<Timing> sample(const std::vector<TakeSample>& candidates,
                              const TimingOptions& options) {
-    return sample_in_turns(contenders, options,
+    return sample_in_turns(candidates, options,
                            {[this] { return seconds_; },
                             [this](double seconds) {
                               seconds_ += seconds;
@@ -48,10 +48,10 @@ TimingOptions small_blocks() {
   return options;
 }
 
-TEST(SampleInTurns, GivesEveryContenderABlockAfterTheOther) {
+TEST(SampleInTurns, GivesEveryCandidateABlockAfterTheOther) {
   Scene scene;
   const auto timings =
-      scene.sample({scene.contender('k', {1}), scene.contender('r', {5})}, small_blocks());
+      scene.sample({scene.candidate('k', {1}), scene.candidate('r', {5})}, small_blocks());
   EXPECT_EQ(scene.turns(), "kkrrkkrr");
   ASSERT_EQ(timings.size(), 2u);
   EXPECT_EQ(timings[0].samples_ms, std::vector<double>({1, 1, 1, 1}));
@@ -64,7 +64,7 @@ TEST(SampleInTurns, GivesEveryContenderABlockAfterTheOther) {
 TEST(SampleInTurns, GoesOnUntilTheNoisyOneMayStop) {
   Scene scene;
   const auto timings =
-      scene.sample({scene.contender('k', {1}), scene.contender('r', {5, 6, 8, 9})}, small_blocks());
+      scene.sample({scene.candidate('k', {1}), scene.candidate('r', {5, 6, 8, 9})}, small_blocks());
   EXPECT_EQ(scene.turns(), "kkrrkkrrkkrrkkrr");
   EXPECT_EQ(timings[0].stop_reason, "noise");
   EXPECT_EQ(timings[1].stop_reason, "samples");
@@ -76,7 +76,7 @@ TEST(SampleInTurns, StopsWithinBlocksOnceEveryoneHadATurn) {
   options.max_seconds = 2.5;
   options.duty_cycle = 1;
   const auto timings =
-      scene.sample({scene.contender('k', {3000}), scene.contender('r', {1000})}, options);
+      scene.sample({scene.candidate('k', {3000}), scene.candidate('r', {1000})}, options);
   EXPECT_EQ(scene.turns(), "kr");
   EXPECT_EQ(timings[0].stop_reason, "time");
   EXPECT_EQ(timings[1].stop_reason, "time");
@@ -86,7 +86,7 @@ TEST(SampleInTurns, RestsAfterSamplesToKeepTheDutyCycle) {
   Scene scene;
   TimingOptions options = small_blocks();
   options.duty_cycle = 0.25;
-  scene.sample({scene.contender('k', {1}), scene.contender('r', {5})}, options);
+  scene.sample({scene.candidate('k', {1}), scene.candidate('r', {5})}, options);
   EXPECT_EQ(scene.turns(), "kkrrkkrr");
   EXPECT_NEAR(scene.seconds(), 4 * (1 + 5) * 1e-3 / 0.25, 1e-9);
   EXPECT_NEAR(scene.rested(), 0.75 * scene.seconds(), 1e-9);
@@ -96,20 +96,20 @@ TEST(SampleInTurns, RestsNeverAtAFullDutyCycle) {
   Scene scene;
   TimingOptions options = small_blocks();
   options.duty_cycle = 1;
-  scene.sample({scene.contender('k', {1})}, options);
+  scene.sample({scene.candidate('k', {1})}, options);
   EXPECT_EQ(scene.rested(), 0);
 }
 
-TEST(SampleInTurns, TakesOneContenderAlone) {
+TEST(SampleInTurns, TakesOneCandidateAlone) {
   Scene scene;
-  EXPECT_EQ(scene.sample({scene.contender('k', {1})}, small_blocks())[0].samples_ms.size(), 4u);
+  EXPECT_EQ(scene.sample({scene.candidate('k', {1})}, small_blocks())[0].samples_ms.size(), 4u);
   EXPECT_EQ(scene.turns(), "kkkk");
 }
 
 TEST(SampleInTurns, ThrowsWhatASampleThrows) {
   Scene scene;
   const TakeSample broken = []() -> TimedSample { throw std::runtime_error("launch failed"); };
-  EXPECT_THROW(scene.sample({scene.contender('k', {1}), broken}, small_blocks()),
+  EXPECT_THROW(scene.sample({scene.candidate('k', {1}), broken}, small_blocks()),
                std::runtime_error);
 }
 

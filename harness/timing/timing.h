@@ -1,4 +1,4 @@
-// How a contender is timed on a GPU, and what came of it.
+// How a candidate is timed on a GPU, and what came of it.
 #pragma once
 
 #include <optional>
@@ -18,12 +18,12 @@ struct TimingOptions {
   int max_samples = 1000;
   double max_noise = 0.005;   // relative standard error of the median at which sampling may stop
   double max_seconds = 10.0;  // of sampling one case
-  int block_samples = 10;     // of one contender in a row, when several take turns
-  int min_blocks = 5;         // of one contender: the clock may differ from block to block
+  int block_samples = 10;     // of one candidate in a row, when several take turns
+  int min_blocks = 5;         // of one candidate: the clock may differ from block to block
   double duty_cycle = 0.5;    // part of the time that the GPU is busy; it rests after each sample
 };
 
-/// One measurement of one contender.
+/// One measurement of one candidate.
 struct TimedSample {
   double ms;
   std::optional<double> clock_mhz;  // of the SMs; none when too short to tell

@@ -334,7 +334,7 @@ TEST(Json, RefusesAMaskThatIsNone) {
 
 TEST(Json, KeepsTheDropoutAndScaleThatWereApplied) {
   Json json = Json::parse(case_to_json(sample_timed_case()));
-  json["problem"]["dropout_p_applied"] = 0.1;  // by a contender with a dropout of its own
+  json["problem"]["dropout_p_applied"] = 0.1;  // by a candidate with a dropout of its own
   json["problem"]["scale"] = 0.25;
   const CaseRecord record = case_from_json(json.dump());
   EXPECT_EQ(record.problem.scale(), 0.25f);

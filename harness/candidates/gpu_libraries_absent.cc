@@ -1,0 +1,8 @@
+// A build without CUDA depends on none of it.
+#include "harness/candidates/gpu_libraries.h"
+
+namespace sparkbench {
+
+GpuLibraries gpu_libraries() { return {}; }
+
+}  // namespace sparkbench

@@ -1,0 +1,183 @@
+// Shells' completion: a word list for each command and for each flag that takes names.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <map>
+#include <regex>
+
+#include "harness/candidates/known_candidates.h"
+#include "harness/cli/command_docs.h"
+#include "harness/devices/device.h"
+#include "harness/model/predict/cycles_table.h"
+#include "harness/model/sass/inspection_table.h"
+#include "kernels/registry.h"
+#include "results/render/case_columns.h"
+#include "results/study/case_filter.h"
+#include "results/study/diff_text.h"
+#include "sweeps/layer_axes.h"
+#include "sweeps/preset.h"
+
+namespace sparkbench {
+namespace {
+
+using Names = std::vector<std::string>;
+
+Names kernel_names() {
+  Names names;
+  for (const AttentionKernel& kernel : attention_kernels()) names.emplace_back(kernel.name);
+  for (const auto& candidates : {std::span<const CandidateInfo>(kHostReferences),
+                                 std::span<const CandidateInfo>(kGpuReferences),
+                                 std::span<const CandidateInfo>(kVendorKernels)}) {
+    for (const CandidateInfo& info : candidates) names.emplace_back(info.name);
+  }
+  return names;
+}
+
+Names preset_names() {
+  Names names;
+  for (const Workload workload : {Workload::kAttention, Workload::kLayer}) {
+    for (const std::string& name : sparkbench::preset_names(workload)) names.push_back(name);
+  }
+  return names;
+}
+
+/// "fwd, bwd, fwd+bwd" as names; none of prose.
+Names names_in(const std::string& text) {
+  static const std::regex list("[\\w+-]+(, [\\w+-]+)+");
+  Names names;
+  if (!std::regex_match(text, list)) return names;
+  std::istringstream words(std::regex_replace(text, std::regex(","), ""));
+  for (std::string word; words >> word;) names.push_back(word);
+  return names;
+}
+
+/// What flags take, whatever the command; and a command's own.
+std::map<std::string, Names> names_by_flag() {
+  std::map<std::string, Names> names = {{"--kernel", kernel_names()},
+                                        {"--reference", kernel_names()},
+                                        {"--preset", preset_names()},
+                                        {"--device", device_names()},
+                                        {"--columns", case_column_names()},
+                                        {"diff --columns", diff_column_names()},
+                                        {"inspect --columns", inspection_column_names()},
+                                        {"predict --columns", cycles_column_names()},
+                                        {"--by", choosing_axes()},
+                                        {"--where", {}}};
+  for (const std::string& axis : choosing_axes()) names["--where"].push_back(axis + "=");
+  for (const Axis* axis : axes_of(Workload::kLayer))
+    names.emplace(axis->flag, names_in(axis->allowed));
+  for (const Axis& axis : axes()) {
+    names.emplace(axis.flag, names_in(axis.allowed));
+    if (axis.shorthand.flag != nullptr) {
+      names.emplace(axis.shorthand.flag, names_in(axis.shorthand.allowed));
+    }
+  }
+  return names;
+}
+
+/// Of "TEXT:{cold,hot}".
+Names choices_in(const std::string& type_name) {
+  const std::size_t open = type_name.find(":{"), close = type_name.rfind('}');
+  if (open == std::string::npos || close == std::string::npos) return {};
+  std::string list = type_name.substr(open + 2, close - open - 2);
+  std::replace(list.begin(), list.end(), ',', ' ');
+  Names names;
+  std::istringstream words(list);
+  for (std::string word; words >> word;) names.push_back(word);
+  return names;
+}
+
+struct Completed {
+  std::string flags;                          // of a command
+  std::map<std::string, std::string> values;  // of each flag that takes names
+};
+
+Completed complete(const CLI::App& command) {
+  static const std::map<std::string, Names> known = names_by_flag();
+  Completed completed;
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->get_group().empty()) continue;
+    for (const std::string& name : option->get_lnames()) {
+      const std::string flag = "--" + name;
+      completed.flags += (completed.flags.empty() ? "" : " ") + flag;
+      Names names = choices_in(option->get_type_name());
+      for (const std::string& key : {command.get_name() + " " + flag, flag}) {
+        const auto found = known.find(key);
+        if (names.empty() && found != known.end()) names = found->second;
+      }
+      if (!names.empty() && option->get_items_expected_max() != 0) {
+        completed.values[flag] = fmt::format("{}", fmt::join(names, " "));
+      }
+    }
+  }
+  return completed;
+}
+
+/// `Words` makes a line of the shell that offers a list of words.
+template <class Words>
+std::string cases_of(const CLI::App& program, const char* arguments, const Words& offer,
+                     const char* files) {
+  std::string values, flags;
+  for (const CommandDoc& doc : command_docs()) {
+    const Completed completed = complete(*program.get_subcommand(doc.name));
+    for (const auto& [flag, names] : completed.values) {
+      values += fmt::format("    '{} {}') {}; return ;;\n", doc.name, flag, offer(names));
+    }
+    flags += fmt::format("      {}) {} ;;\n", doc.name, offer(completed.flags));
+  }
+  return fmt::format(
+      "  case \"$command $previous\" in\n{0}  esac\n  if [[ $current == -* ]]; then\n    case "
+      "$command in\n{1}    esac\n  elif [[ $command == completion ]]; then\n    {2}\n  else\n    "
+      "{3}\n  fi\n",
+      values, flags, offer(arguments), files);
+}
+
+std::string command_names() {
+  Names names;
+  for (const CommandDoc& doc : command_docs()) names.emplace_back(doc.name);
+  return fmt::format("{}", fmt::join(names, " "));
+}
+
+std::string bash_completion(const CLI::App& program) {
+  const auto offer = [](const std::string& words) {
+    return fmt::format("COMPREPLY=($(compgen -W '{}' -- \"$current\"))", words);
+  };
+  return fmt::format(
+      "# source <(sparkbench completion bash)\n"
+      "_sparkbench() {{\n"
+      "  local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD - 1]}}\n"
+      "  local command=${{COMP_WORDS[1]}}\n"
+      "  if ((COMP_CWORD == 1)); then {}; return; fi\n"
+      "{}}}\n"
+      "complete -F _sparkbench sparkbench\n",
+      offer(command_names()),
+      cases_of(program, "bash zsh", offer,
+               "COMPREPLY=($(compgen -f -- \"$current\")); compopt -o filenames"));
+}
+
+std::string zsh_completion(const CLI::App& program) {
+  const auto offer = [](const std::string& words) { return "compadd -- " + words; };
+  const auto quoted = [&](const std::string& words) {
+    std::string text = "compadd --";
+    std::istringstream each(words);
+    for (std::string word; each >> word;) text += fmt::format(" '{}'", word);
+    return text;
+  };
+  return fmt::format(
+      "#compdef sparkbench\n"
+      "# source <(sparkbench completion zsh), behind compinit\n"
+      "_sparkbench() {{\n"
+      "  local current=$words[CURRENT] previous=$words[CURRENT-1] command=$words[2]\n"
+      "  if ((CURRENT == 2)); then {}; return; fi\n"
+      "{}}}\n"
+      "compdef _sparkbench sparkbench\n",
+      offer(command_names()), cases_of(program, "bash zsh", quoted, "_files"));
+}
+
+}  // namespace
+
+std::string format_completion(const CLI::App& program, const std::string& shell) {
+  return shell == "bash" ? bash_completion(program) : zsh_completion(program);
+}
+
+}  // namespace sparkbench

@@ -1,0 +1,194 @@
+// sparkbench list: kernels, references, devices, presets and axes.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <ostream>
+#include <span>
+#include <string_view>
+
+#include "harness/candidates/known_candidates.h"
+#include "harness/cli/commands.h"
+#include "harness/cli/options/table_options.h"
+#include "harness/devices/device.h"
+#include "kernels/registry.h"
+#include "results/record/enum_names.h"
+#include "results/render/fact_lines.h"
+#include "sweeps/layer_axes.h"
+#include "sweeps/preset.h"
+
+namespace sparkbench {
+namespace {
+
+using Facts = std::vector<Fact>;
+
+Facts facts_of(std::span<const CandidateInfo> candidates) {
+  Facts facts;
+  for (const CandidateInfo& info : candidates) {
+    facts.push_back({std::string(info.name), std::string(info.summary)});
+  }
+  return facts;
+}
+
+Facts kernel_facts() {
+  Facts facts;
+  for (const AttentionKernel& kernel : attention_kernels()) {
+    facts.push_back({std::string(kernel.name), std::string(kernel.summary)});
+  }
+  return facts;
+}
+
+Facts device_facts() {
+  Facts facts;
+  for (const std::string& name : device_names()) facts.push_back({name, ""});
+  return facts;
+}
+
+Facts facts_of(std::span<const Preset> of) {
+  Facts facts;
+  for (const Preset& preset : of) {
+    facts.push_back({std::string(preset.name), std::string(preset.summary)});
+  }
+  return facts;
+}
+
+Fact fact_of(const Axis& axis) {
+  return {axis.flag, fmt::format("{}: {} [{}]", axis.help, axis.allowed, axis.initial)};
+}
+
+Facts axis_facts() {
+  Facts facts;
+  for (const Axis& axis : axes()) {
+    facts.push_back(fact_of(axis));
+    const AxisShorthand& shorthand = axis.shorthand;
+    if (shorthand.flag == nullptr) continue;
+    facts.push_back({shorthand.flag, fmt::format("{}: {}", shorthand.help, shorthand.allowed)});
+  }
+  return facts;
+}
+
+Facts layer_axis_facts() {
+  Facts facts;
+  for (const Axis* axis : layer_axes()) facts.push_back(fact_of(*axis));
+  return facts;
+}
+
+using Json = nlohmann::ordered_json;
+
+Json or_null(const char* text) { return text == nullptr ? Json() : Json(text); }
+
+Json accumulator_json(const std::optional<Accumulator>& accumulator) {
+  return accumulator ? Json(name_of(*accumulator)) : Json();
+}
+
+Json candidates_json(std::span<const CandidateInfo> candidates) {
+  Json array = Json::array();
+  for (const CandidateInfo& info : candidates) {
+    array.push_back({{"name", info.name},
+                     {"summary", info.summary},
+                     {"accumulator", accumulator_json(info.accumulator)}});
+  }
+  return array;
+}
+
+Json kernels_json() {
+  Json array = Json::array();
+  for (const AttentionKernel& kernel : attention_kernels()) {
+    array.push_back({{"name", kernel.name},
+                     {"summary", kernel.summary},
+                     {"accumulator", accumulator_json(kernel.accumulator)},
+                     {"has_backward", kernel.has_backward()}});
+  }
+  return array;
+}
+
+Json presets_json(std::span<const Preset> of) {
+  Json array = Json::array();
+  for (const Preset& preset : of) {
+    Json models = Json::array();
+    for (const ModelShape& model : preset.models) {
+      models.push_back({{"name", model.name}, {"flags", model.flags}});
+    }
+    array.push_back({{"name", preset.name},
+                     {"summary", preset.summary},
+                     {"flags", preset.flags},
+                     {"models", models}});
+  }
+  return array;
+}
+
+Json axes_json(Workload workload) {
+  Json array = Json::array();
+  for (const Axis* axis : axes_of(workload)) {
+    const AxisShorthand& shorthand = axis->shorthand;
+    array.push_back({{"name", axis->name},
+                     {"flag", axis->flag},
+                     {"help", axis->help},
+                     {"allowed", allowed_of(*axis, workload)},
+                     {"initial", axis->initial},
+                     {"shorthand", or_null(shorthand.flag)}});
+  }
+  return array;
+}
+
+/// Keys are added within a major version, never renamed or removed.
+void list_as_json(std::ostream& out) {
+  const Json document = {{"schema", {{"name", "sparkbench.list"}, {"version", "1.0.0"}}},
+                         {"kernels", kernels_json()},
+                         {"references_on_emulated_devices", candidates_json(kHostReferences)},
+                         {"references_on_gpus", candidates_json(kGpuReferences)},
+                         {"vendor_kernels_on_gpus", candidates_json(kVendorKernels)},
+                         {"devices", device_names()},
+                         {"presets", presets_json(presets(Workload::kAttention))},
+                         {"axes", axes_json(Workload::kAttention)},
+                         {"layer_presets", presets_json(presets(Workload::kLayer))},
+                         {"layer_axes", axes_json(Workload::kLayer)}};
+  out << document.dump(2) << '\n';
+}
+
+struct ListOptions {
+  bool is_json = false;
+  TableOptions table;
+};
+
+ExitCode run_list_command(const ListOptions& options, const Streams& streams) {
+  std::ostream& out = streams.out;
+  if (options.is_json) {
+    list_as_json(out);
+    return ExitCode::kOk;
+  }
+  constexpr int kNames = 14;  // "hopper-fp32acc"
+  const TableView view = table_view(options.table, out);
+  const auto section = [&](const char* title, const Facts& facts) {
+    out << wrapped(title, view) << '\n' << format_facts(facts, view, kNames);
+  };
+  section("Kernels", kernel_facts());
+  section("References on emulated devices", facts_of(kHostReferences));
+  section("References on GPUs", facts_of(kGpuReferences));
+  section("Vendors' kernels on GPUs", facts_of(kVendorKernels));
+  section("Devices on this machine", device_facts());
+  section("Presets", facts_of(presets(Workload::kAttention)));
+  section("Presets of `sparkbench encoder`", facts_of(presets(Workload::kLayer)));
+  section(
+      "Axes (lists: 64,128; k = 1024; ranges: 512:16k:*2, 64:256:+64; by default the "
+      "value in brackets, unless a preset says another)",
+      axis_facts());
+  section("Axes of `sparkbench encoder` alone", layer_axis_facts());
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void add_list_command(CLI::App& program, const Invocation& invocation, Action& action) {
+  CLI::App* command = program.add_subcommand("list");
+  const auto options = std::make_shared<ListOptions>();
+  command->add_flag("--json", options->is_json, "one JSON document instead of text");
+  add_width_flag(*command, options->table);
+  command->callback([options, &invocation, &action] {
+    action = [options, &invocation] { return run_list_command(*options, invocation.streams); };
+  });
+}
+
+}  // namespace sparkbench

@@ -1,0 +1,138 @@
+#include "harness/cli/measuring_command.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <ostream>
+#include <utility>
+
+#include "harness/cli/options/one_problem.h"
+#include "harness/devices/device_list.h"
+#include "harness/plan/dry_run.h"
+#include "harness/run/local_cases.h"
+#include "harness/run/nothing_ran.h"
+#include "harness/run/saved_outputs.h"
+#include "harness/run/sweep_session.h"
+#include "harness/run/workers/worker.h"
+#include "harness/run/workers/worker_pool.h"
+#include "results/record/safe_text.h"
+#include "results/store/output_file.h"
+#include "sweeps/usage_error.h"
+
+namespace sparkbench {
+namespace {
+
+void tell_where_it_stopped(const SweepResult& result, const SweepRequest& request,
+                           std::ostream& err) {
+  if (result.run.run.complete) return;
+  const std::string line = resume_line(request);
+  err << fmt::format("Stopped after {} of {} cases{}\n", result.run.cases.size(), result.planned,
+                     line.empty() ? "" : "; to finish the rest: " + line);
+}
+
+void tell_cost_of_saving(const PlannedSweep& sweep, const SweepOptions& options,
+                         std::ostream& err) {
+  if (options.outputs_file.empty() || options.is_quiet) return;
+  const std::string cost = cost_of_saving(sweep.cases().front(), sweep.device());
+  if (!cost.empty()) err << cost << '\n';
+}
+
+/// What --where leaves nothing of is said, and the files are written all the same.
+void report_to_people(const MeasuringCommand& command, const SweepOptions& options,
+                      const RunRecord& run, const Streams& streams) {
+  std::ostream& out = report_stream(options, streams);
+  try {
+    command.report(shown_part(options.table, run), table_view(options.table, out), out);
+  } catch (const UsageError& error) {
+    streams.err << "sparkbench: " << bounded(one_line(error.what())) << "; nothing to show\n";
+  }
+}
+
+ExitCode run_and_report(const MeasuringCommand& command, const SweepRequest& request,
+                        CaseExecutor& executor, const Streams& streams) {
+  const SweepOptions& options = request.options;
+  check_outputs(options);
+  SweepResult result = run_sweep(request, executor, streams);
+  if (command.add_cases) command.add_cases(result.run);
+  if (!options.is_quiet) report_to_people(command, options, result.run, streams);
+  tell_where_it_stopped(result, request, streams.err);
+  for (const std::string& why : why_nothing_ran(result.run)) {
+    streams.err << "sparkbench: " << why << '\n';
+  }
+  write_outputs(options, result.run, streams);
+  save_outputs(options, result, streams);
+  if (command.write_more) command.write_more(result.run);
+  return exit_code_of(result.run);
+}
+
+ExitCode measure_in_process(const MeasuringCommand& command, const SweepRequest& request,
+                            const std::string& device, const Streams& streams) {
+  PlannedSweep sweep(request, device);
+  if (request.options.is_profiled && sweep.device().info().kind != DeviceKind::kGpu) {
+    throw UsageError(
+        fmt::format("--profile: {} is no GPU, and no profiler sees it; allowed: "
+                    "--device cuda:N",
+                    sweep.device().name()));
+  }
+  if (request.options.is_dry_run) {
+    report_dry_run(sweep, request, streams);
+    return ExitCode::kOk;
+  }
+  tell_cost_of_saving(sweep, request.options, streams.err);
+  LocalCases cases(sweep);
+  return run_and_report(command, request, cases, streams);
+}
+
+ExitCode measure(const MeasuringCommand& command, SweepRequest request,
+                 const Invocation& invocation) {
+  SweepOptions& options = request.options;
+  if (!options.worker_device.empty()) return serve_cases(request);
+  const std::vector<std::string> devices = list_devices(options.device);
+  // What a profiler is attached to, and what outputs are to be taken from, is this process.
+  options.is_in_process = options.is_in_process || options.is_profiled || options.is_dry_run ||
+                          !options.outputs_file.empty() || invocation.worker_executable.empty();
+  if (!options.is_in_process) {
+    WorkerPool workers({invocation.worker_executable, request.argv, devices, options.timeout_s});
+    return run_and_report(command, request, workers, invocation.streams);
+  }
+  if (devices.size() > 1 && !options.is_dry_run) {
+    throw UsageError(
+        fmt::format("--device: {} devices take a process each; give one device", devices.size()));
+  }
+  return measure_in_process(command, request, devices.front(), invocation.streams);
+}
+
+}  // namespace
+
+void add_measuring_command(CLI::App& program, const Invocation& invocation, Action& action,
+                           MeasuringCommand command) {
+  CLI::App* subcommand = program.add_subcommand(command.name);
+  const auto options = std::make_shared<SweepOptions>();
+  options->workload = command.workload;
+  options->takes_one_problem = command.takes_one_problem;
+  add_sweep_flags(*subcommand, *options, command.is_timed);
+  if (command.takes_tensors) add_tensors_flag(*subcommand, *options);
+  if (command.saves_outputs) add_save_outputs_flag(*subcommand, *options);
+  if (command.add_flags) command.add_flags(*subcommand, *options);
+  if (command.has_tables) {
+    add_table_flags(*subcommand, options->table, {.has_columns = command.has_case_table});
+  } else {
+    add_width_flag(*subcommand, options->table);
+  }
+  subcommand->callback([options, subcommand, command = std::move(command), &invocation, &action] {
+    if (!command.is_timed) check_untimed_flags(*subcommand);
+    check_tensors_flag(*subcommand, *options);
+    check_sweep_flags(*options);
+    check_table_flags(options->table);
+    action = [options, command, &invocation] {
+      choose_one_problem(*options);
+      return measure(command,
+                     {*options, command.is_timed, invocation.argv, invocation.before_case,
+                      command.times_parts, invocation.cycles},
+                     invocation);
+    };
+  });
+}
+
+}  // namespace sparkbench

@@ -1,0 +1,130 @@
+// sparkbench merge: one run of several, of the shards of a sweep most of all.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <filesystem>
+#include <memory>
+#include <ostream>
+#include <stdexcept>
+#include <utility>
+
+#include "harness/cli/commands.h"
+#include "harness/cli/options/one_of.h"
+#include "harness/cli/options/sweep_options.h"
+#include "harness/run/stored_runs.h"
+#include "harness/run/sweep_session.h"
+#include "results/record/comparability.h"
+#include "results/render/summary.h"
+#include "results/store/merge.h"
+#include "results/store/run_folder.h"
+#include "sweeps/shell_word.h"
+#include "sweeps/usage_error.h"
+
+namespace sparkbench {
+namespace {
+
+struct MergeOptions {
+  std::vector<std::string> paths;
+  std::vector<std::string> allowed;
+  SweepOptions outputs;
+};
+
+/// How to have the rest of a run that was stopped.
+std::string remedy_of(const std::string& path, const RunRecord& run) {
+  if (run.run.merged_from) return "merge the runs that it was made of, with the rest, in one go";
+  if (!std::filesystem::is_directory(path)) return "it was stopped; run it again";
+  const bool is_study = run.run.argv.size() > 1 && run.run.argv[1] == "accuracy";
+  return fmt::format("sparkbench {} --resume {}", is_study ? "accuracy" : "sweep",
+                     shell_word(path));
+}
+
+/// What the merged run lacks, and how it is had, a line each.
+std::string describe_gaps(const std::vector<std::string>& paths,
+                          const std::vector<RunRecord>& runs) {
+  std::string text;
+  for (const std::string& shard : missing_shards(runs)) {
+    text +=
+        fmt::format("shard {0} is missing: run it as the others were, with --shard {0}\n", shard);
+  }
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (runs[i].run.complete) continue;
+    text += fmt::format("'{}' is not complete: {}\n", paths[i], remedy_of(paths[i], runs[i]));
+  }
+  return text;
+}
+
+struct Merged {
+  RunRecord run;
+  std::string gaps;
+};
+
+Merged merge_stored_runs(const MergeOptions& options) {
+  try {
+    const std::vector<RunRecord> runs = load_runs(options.paths);
+    Merged merged{merge_runs(runs, options.allowed), describe_gaps(options.paths, runs)};
+    RunInfo& info = merged.run.run;
+    ExitCode code = exit_code_of(merged.run);
+    if (code == ExitCode::kOk && !info.complete) code = ExitCode::kIncomplete;
+    info.exit_code = static_cast<int>(code);
+    return merged;
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(error.what());
+  }
+}
+
+/// Cut short, by a full disk say, the folder says that it is not complete.
+void write_folder(const std::string& path, const RunRecord& run) {
+  RunFolder folder(path);
+  RunRecord head = run;
+  head.cases.clear();
+  head.run.complete = false;
+  head.run.exit_code.reset();
+  folder.write_head(head);
+  for (const CaseRecord& record : run.cases) folder.append(record);
+  folder.write_derived(run, format_summary_markdown(run));
+}
+
+ExitCode run_merge_command(MergeOptions options, const Streams& streams) {
+  SweepOptions& outputs = options.outputs;
+  if (outputs.out_folder.ends_with(".json") && outputs.json_file.empty()) {
+    outputs.json_file = std::exchange(outputs.out_folder, "");
+  }
+  const auto [run, gaps] = merge_stored_runs(options);
+  check_outputs(outputs, {options.paths});
+  if (!outputs.out_folder.empty()) write_folder(outputs.out_folder, run);
+  write_outputs(outputs, run, streams);
+  streams.err << fmt::format("{} runs: {}\n", options.paths.size(), format_counts(run.cases))
+              << gaps;
+  return run.run.complete ? ExitCode::kOk : ExitCode::kIncomplete;
+}
+
+}  // namespace
+
+void add_merge_command(CLI::App& program, const Invocation& invocation, Action& action) {
+  CLI::App* command = program.add_subcommand("merge");
+  const auto options = std::make_shared<MergeOptions>();
+  command->add_option("runs", options->paths, "runs' folders, or files that --json wrote")
+      ->required()
+      ->type_name("RUN");
+  command->add_option("-o,--out", options->outputs.out_folder,
+                      "a new folder, or a file of JSON when it is called so (.json)");
+  command
+      ->add_option("--allow", options->allowed,
+                   "build, device, libraries, method, file: may differ; duplicates: the last one "
+                   "counts")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(one_of({std::string(kBuild), std::string(kDevice), std::string(kLibraries),
+                      std::string(kMethod), std::string(kFile), std::string(kDuplicates)}));
+  add_file_flags(*command, options->outputs);
+  command->callback([options, &invocation, &action] {
+    const SweepOptions& outputs = options->outputs;
+    if (outputs.out_folder.empty() && outputs.json_file.empty() && outputs.csv_file.empty() &&
+        outputs.markdown_file.empty() && outputs.html_file.empty() && outputs.junit_file.empty()) {
+      throw UsageError("merge: say where to: -o FOLDER, or --json, --csv, --md, --html, --junit");
+    }
+    action = [options, &invocation] { return run_merge_command(*options, invocation.streams); };
+  });
+}
+
+}  // namespace sparkbench

@@ -1,0 +1,19 @@
+// Commands about one problem: `run`, `advise`.
+#pragma once
+
+#include <vector>
+
+#include "harness/cli/options/sweep_options.h"
+#include "sweeps/grid.h"
+
+namespace sparkbench {
+
+/// Gives each axis without a flag the first of its default values, where the command takes one
+/// problem and no preset is named.
+void choose_one_problem(SweepOptions& options);
+
+/// Throws UsageError where the command takes one problem and the cases are of several; it names the
+/// axes on which they differ.
+void require_one_problem(const std::vector<SweepCase>& cases, const SweepOptions& options);
+
+}  // namespace sparkbench

@@ -1,0 +1,157 @@
+#include "harness/cli/program.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <cctype>
+#include <exception>
+#include <new>
+#include <ostream>
+
+#include "harness/build_info.h"
+#include "harness/cli/command_docs.h"
+#include "harness/cli/commands.h"
+#include "harness/cli/options/argument_sources.h"
+#include "harness/cli/options/table_options.h"
+#include "harness/cli/options/unknown_argument.h"
+#include "harness/cli/standard_streams.h"
+#include "harness/environment_error.h"
+#include "results/record/safe_text.h"
+#include "results/store/output_error.h"
+#include "sweeps/names.h"
+#include "sweeps/usage_error.h"
+
+namespace sparkbench {
+namespace {
+
+/// CLI11 says "The following argument was not expected: swep"; name what was meant.
+void check_command_name(const CLI::App& program, const std::vector<std::string>& argv) {
+  if (argv.size() < 2 || argv[1].empty() || argv[1][0] == '-') return;
+  std::vector<std::string> known;
+  for (const CLI::App* command : program.get_subcommands({})) known.push_back(command->get_name());
+  if (std::find(known.begin(), known.end(), argv[1]) == known.end()) {
+    throw UsageError(unknown_name_message("command", argv[1], known));
+  }
+}
+
+/// CLI11 says "The following arguments were not expected: 64 --sequlen"; name what was meant.
+[[noreturn]] void refuse_argument(const CLI::App& program) {
+  const CLI::App& chosen = *program.get_subcommands().front();
+  const CLI::App& command = chosen.remaining().empty() ? program : chosen;
+  throw UsageError(unknown_argument_message(program, command, command.remaining().front()));
+}
+
+void require_written(std::ostream& out) {
+  if (!out.flush()) throw OutputError("standard output: could not be written");
+}
+
+/// An empty value is a shell's variable that is not set: to take it for no value would quietly do
+/// something else. CLI11 takes the next word for the value of "--flag=".
+void refuse_empty_values(const std::vector<std::string>& argv) {
+  for (std::size_t i = 1; i < argv.size(); ++i) {
+    const std::string& word = argv[i];
+    const bool is_flag = word.starts_with("--") && word.find('=') + 1 == word.size();
+    if (!word.empty() && !is_flag) continue;
+    const std::string& before = argv[i - 1];
+    const std::string flag = is_flag                            ? word.substr(0, word.size() - 1)
+                             : before.starts_with('-') && i > 1 ? before
+                                                                : std::string("an argument");
+    throw UsageError(flag + ": '' is empty; give a value, or leave it out");
+  }
+}
+
+/// CLI11 says "run is required" of what its help calls RUN.
+std::string parse_error_message(const std::string& command, std::string message) {
+  std::replace(message.begin(), message.end(), '\n', ' ');
+  constexpr std::string_view kEnd = " is required";
+  if (command.empty() || message.starts_with('-') || !message.ends_with(kEnd)) return message;
+  message.resize(message.size() - kEnd.size());
+  for (char& letter : message) letter = static_cast<char>(std::toupper(letter));
+  return command + ": " + message + " is missing";
+}
+
+/// CLI11's codes for --help and --version are 0; its errors are ours to print, in one line.
+int report_parse_error(const CLI::App& program, const CLI::ParseError& error, std::ostream& out,
+                       std::ostream& err) {
+  if (error.get_exit_code() == 0) {
+    const int code = program.exit(error, out, err);
+    require_written(out);
+    return code;
+  }
+  const auto chosen = program.get_subcommands();
+  const std::string command = chosen.empty() ? "" : chosen.front()->get_name();
+  err << "sparkbench: " << bounded(one_line(parse_error_message(command, error.what())))
+      << "; see sparkbench " << command << (command.empty() ? "" : " ") << "--help\n";
+  return static_cast<int>(ExitCode::kUsage);
+}
+
+int fail(std::ostream& err, const std::exception& error, ExitCode code) {
+  err << "sparkbench: " << bounded(one_line(error.what())) << '\n';
+  return static_cast<int>(code);
+}
+
+int parse_and_run(const std::vector<std::string>& typed, const Streams& streams,
+                  const ProgramSettings& settings) {
+  CLI::App program("How fast, how large and how wrong fused attention kernels are", "sparkbench");
+  program.set_version_flag("--version", std::string("sparkbench ") + kVersion);
+  program.require_subcommand(1);
+  Invocation invocation{typed, streams, settings.worker_executable, settings.before_case,
+                        settings.cycles};
+  Action action;
+  add_sweep_command(program, invocation, action);
+  add_encoder_command(program, invocation, action);
+  add_accuracy_command(program, invocation, action);
+  add_advise_command(program, invocation, action);
+  add_run_command(program, invocation, action);
+  add_report_command(program, invocation, action);
+  add_merge_command(program, invocation, action);
+  add_diff_command(program, invocation, action);
+  add_list_command(program, invocation, action);
+  add_info_command(program, invocation, action);
+  add_mask_command(program, invocation, action);
+  add_inspect_command(program, invocation, action);
+  add_predict_command(program, invocation, action);
+  add_check_arithmetic_command(program, invocation, action);
+  add_completion_command(program, invocation, action);
+  add_man_command(program, invocation, action);
+  document_commands(program, *table_view({}, streams.out).width);
+  check_command_name(program, typed);
+  refuse_empty_values(typed);
+  const std::vector<std::string>& argv = invocation.argv =
+      write_out_arguments(program, typed, streams.err);
+  refuse_empty_values(argv);
+  try {
+    std::vector<std::string> reversed(argv.rbegin(), argv.rend() - 1);
+    program.parse(std::move(reversed));
+  } catch (const CLI::ExtrasError&) {
+    refuse_argument(program);
+  } catch (const CLI::ParseError& error) {
+    return report_parse_error(program, error, streams.out, streams.err);
+  }
+  const ExitCode code = action();
+  require_written(streams.out);
+  return static_cast<int>(code);
+}
+
+}  // namespace
+
+int run_program(const std::vector<std::string>& argv, std::ostream& out, std::ostream& err,
+                const ProgramSettings& settings) {
+  reset_signals();
+  try {
+    return parse_and_run(argv, {out, err}, settings);
+  } catch (const UsageError& error) {
+    return fail(err, error, ExitCode::kUsage);
+  } catch (const EnvironmentError& error) {
+    return fail(err, error, ExitCode::kEnvironment);
+  } catch (const OutputError& error) {
+    return fail(err, error, ExitCode::kOutput);
+  } catch (const std::bad_alloc&) {
+    return fail(err,
+                EnvironmentError("out of memory: this machine has too little for what was asked"),
+                ExitCode::kEnvironment);
+  } catch (const std::exception& error) {
+    return fail(err, error, ExitCode::kIncomplete);
+  }
+}
+
+}  // namespace sparkbench

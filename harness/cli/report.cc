@@ -1,0 +1,78 @@
+// sparkbench report: the table and the closing sentence of a run that is stored, and its files.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <ostream>
+#include <stdexcept>
+
+#include "harness/cli/commands.h"
+#include "harness/cli/options/sweep_options.h"
+#include "harness/run/stored_runs.h"
+#include "harness/run/sweep_session.h"
+#include "results/record/speedup.h"
+#include "results/render/case_table.h"
+#include "results/render/summary.h"
+#include "sweeps/usage_error.h"
+
+namespace sparkbench {
+namespace {
+
+struct ReportOptions {
+  std::string path;
+  std::string reference;  // that speed-ups are over; empty: as stored
+  SweepOptions outputs;   // and the table
+};
+
+RunRecord load_compared(const ReportOptions& options, std::ostream& err) {
+  RunRecord run =
+      options.outputs.salvages ? salvage_run(options.path, err) : load_run(options.path);
+  if (options.reference.empty()) return run;
+  try {
+    compare_with_reference(options.reference, run);
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(fmt::format("--reference: {}", error.what()));
+  }
+  return run;
+}
+
+ExitCode run_report_command(const ReportOptions& report, const Streams& streams) {
+  const SweepOptions& options = report.outputs;
+  const RunRecord run = load_compared(report, streams.err);
+  check_outputs(options, {{report.path}, true});
+  const RunRecord shown = shown_part(options.table, run);
+  std::ostream& out = report_stream(options, streams);
+  const TableView view = table_view(options.table, out);
+  // Another's run may hold what a terminal obeys: neither of these lets it through.
+  out << format_case_table(shown, view) << '\n' << format_end(shown, view);
+  write_outputs(options, run, streams);
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void add_report_command(CLI::App& program, const Invocation& invocation, Action& action) {
+  CLI::App* command = program.add_subcommand("report");
+  const auto options = std::make_shared<ReportOptions>();
+  command->add_option("run", options->path, "a run's folder, or a file that --json wrote")
+      ->required()
+      ->type_name("RUN");
+  command
+      ->add_option("--reference", options->reference,
+                   "the kernel of the run that speed-ups are over, as cublas-fp16 or "
+                   "torch-unfused; default: as stored")
+      ->type_name("KERNEL")
+      ->check([](const std::string& name) {
+        return name.empty() ? std::string("is empty; give a kernel of the run") : std::string();
+      });
+  add_file_flags(*command, options->outputs);
+  add_salvage_flag(*command, options->outputs,
+                   "leave out what is damaged in the run's journal, and say what that is");
+  add_table_flags(*command, options->outputs.table);
+  command->callback([options, &invocation, &action] {
+    check_table_flags(options->outputs.table);
+    action = [options, &invocation] { return run_report_command(*options, invocation.streams); };
+  });
+}
+
+}  // namespace sparkbench

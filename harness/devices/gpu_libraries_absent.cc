@@ -1,8 +1,0 @@
-// A build without CUDA depends on none of it.
-#include "harness/devices/gpu_libraries.h"
-
-namespace sparkbench {
-
-GpuLibraries gpu_libraries() { return {}; }
-
-}  // namespace sparkbench

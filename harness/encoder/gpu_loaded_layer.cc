@@ -1,0 +1,221 @@
+#include "harness/encoder/gpu_loaded_layer.h"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "harness/encoder/gpu_ready_layer.h"
+#include "harness/timing/gpu_graph.h"
+#include "kernels/machine/out_of_device_memory.h"
+
+namespace sparkbench {
+namespace {
+
+ErrorMetrics error_of(const std::vector<Half>& got, const std::vector<double>& want) {
+  return error_metrics(std::span<const Half>(got), std::span<const double>(want));
+}
+
+class GpuLoadedLayer : public LoadedLayer {
+ public:
+  GpuLoadedLayer(const LayerWork& work, GpuTimer& timer, std::shared_ptr<cublasContext> cublas)
+      : work_(work), timer_(timer), cublas_(std::move(cublas)), data_(work.tensors) {}
+
+  bool has_oracle(const RunOptions& options) override {
+    try {
+      exact_result(options.pass != Pass::kForward);
+      return true;
+    } catch (const OutOfDeviceMemory&) {
+      return false;
+    }
+  }
+
+  std::vector<PartError> errors(const LayerVariant& variant, const RunOptions& options) override {
+    const ExactLayerResult& exact = exact_result(options.pass != Pass::kForward);
+    std::vector<PartError> errors, gradients;
+    std::vector<std::pair<Stage, std::vector<Half>>> stages;
+    {
+      const ReadyLayer ready(on_gpu(), variant, options);
+      errors = output_errors(ready.layer(), exact, variant.rest);
+      if (options.pass != Pass::kForward) gradients = gradient_errors(ready.layer(), exact);
+      stages = run_stages(ready, exact, variant.rest);
+    }
+    // The layer's memory is free again: fp64 needs no more than the whole layer in fp64 did.
+    for (const auto& [stage, got] : stages) {
+      errors.push_back({std::string(name_of(stage)),
+                        error_of(got, exact_stage_on_gpu(stage, shape_of(work_, variant.rest),
+                                                         work_.problem, work_.tensors.weights,
+                                                         exact.stage_inputs, cublas_.get()))});
+    }
+    errors.insert(errors.end(), gradients.begin(), gradients.end());
+    return errors;
+  }
+
+  LayerTimes time(const LayerVariant& variant, const LayerVariant* baseline,
+                  const RunOptions& options) override {
+    const ReadyLayer ready(on_gpu(), variant, options);
+    const std::unique_ptr<ReadyLayer> other = ready_beside(baseline, options);
+    std::vector<Launch> launches;
+    for (const ReadyLayer* each : {&ready, static_cast<const ReadyLayer*>(other.get())}) {
+      if (each == nullptr) continue;
+      each->precede();
+      launches.emplace_back([each] { each->enqueue(); });
+    }
+    std::vector<Timing> timings = timer_.time(launches, options.timing);
+    LayerTimes times;
+    times.whole = std::move(timings.front());
+    if (other != nullptr) times.baseline = std::move(timings.back());
+    times.stage_ms = stage_times(ready, options);
+    time_graph(ready, options, times);
+    return times;
+  }
+
+  LayerNeeds needs(const LayerVariant& variant, const RunOptions& options) override {
+    const ReadyLayer ready(on_gpu(), variant, options);
+    ready.precede();
+    ready.enqueue();  // what is only done once, such as loading a kernel, is done
+    stream().synchronize();
+    std::string why_not;  // as time() tells
+    const std::unique_ptr<GpuGraph> graph = recorded(ready, why_not);
+    return {ready.bytes(), graph != nullptr ? std::optional(graph->launches()) : std::nullopt};
+  }
+
+ private:
+  std::vector<PartError> output_errors(const GpuLayer& layer, const ExactLayerResult& exact,
+                                       Rest rest) const {
+    const std::size_t elements = work_.tensors.x.size();
+    const DeviceBuffer f(elements * sizeof(Half));
+    layer.forward([&](Stage stage) {
+      if (stage != Stage::kFf2) return;  // before another tensor takes the place of this one
+      CUDA_CHECK(cudaMemcpyAsync(f.as<Half>(), layer.tensor("f"), f.bytes(),
+                                 cudaMemcpyDeviceToDevice, stream().get()));
+    });
+    stream().synchronize();
+    return {{"output", error_of(download_halves(layer.tensor("y"), elements), exact.output)},
+            {"before_residual", error_of(last_branch(download_halves(f.as<Half>(), elements), rest),
+                                         exact.before_residual)}};
+  }
+
+  /// Of the forward pass before.
+  std::vector<PartError> gradient_errors(const GpuLayer& layer,
+                                         const ExactLayerResult& exact) const {
+    layer.backward();
+    stream().synchronize();
+    std::vector<PartError> errors;
+    for (const auto& [name, want] : exact.gradients) {
+      for (const LayerGradient& gradient : layer.gradients()) {
+        if (gradient.name != name) continue;
+        errors.push_back({name, error_of(download_halves(gradient.data, gradient.elements), want)});
+      }
+    }
+    return errors;
+  }
+
+  /// Each from the exact layer's values, rounded to fp16.
+  std::vector<std::pair<Stage, std::vector<Half>>> run_stages(const ReadyLayer& ready,
+                                                              const ExactLayerResult& exact,
+                                                              Rest rest) const {
+    std::vector<std::pair<Stage, std::vector<Half>>> stages;
+    for (const Stage stage : stages_in_order(work_.shape.norm)) {
+      stages.emplace_back(stage, ready.run_stage(stage, tensors_of_stage(work_.shape.norm, stage),
+                                                 exact.stage_inputs, rest, elements_of(stage)));
+    }
+    return stages;
+  }
+  std::size_t elements_of(Stage stage) const {
+    const std::size_t of_hidden = work_.tensors.x.size();
+    if (stage == Stage::kQkv) return 3 * of_hidden;
+    if (stage != Stage::kFf1) return of_hidden;
+    return work_.problem.total_q() * static_cast<std::size_t>(work_.shape.ffn);
+  }
+
+  OnGpu on_gpu() const { return {work_, data_, library_, stream(), cublas_}; }
+  const CudaStream& stream() const { return timer_.stream(); }
+
+  /// Computed when it is first asked for; with gradients it serves a forward pass, too.
+  const ExactLayerResult& exact_result(bool has_backward) {
+    if (!exact_ || (has_backward && exact_->gradients.empty())) {
+      exact_ = exact_layer_on_gpu(work_.shape, work_.problem, work_.tensors, has_backward,
+                                  cublas_.get());
+    }
+    return *exact_;
+  }
+
+  /// What the last residual is added to, from F as it is behind its stage: what follows there in
+  /// launches that store no branch is done here, in fp32 as there. Unfused, F has its bias, and
+  /// pre-LN, where the residual is a part of the stage, has been dropped, too.
+  std::vector<Half> last_branch(std::vector<Half> branch, Rest rest) const {
+    const bool has_bias = rest == Rest::kUnfused;
+    if (has_bias && work_.shape.norm == NormPlace::kPre) return branch;
+    const auto columns = static_cast<std::size_t>(work_.shape.hidden);
+    const std::vector<Half>& bias = work_.tensors.weights.b_2;
+    const Dropout dropout = work_.problem.dropout();
+    for (std::size_t i = 0; i < branch.size(); ++i) {
+      const float value = to_float(branch[i]) + (has_bias ? 0.0f : to_float(bias[i % columns]));
+      const bool keeps =
+          dropout.threshold == 0 ||
+          layer_keeps(dropout, DropoutSite::kSecond, static_cast<std::uint32_t>(i / columns),
+                      static_cast<std::uint32_t>(i % columns));
+      branch[i] = to_half(keeps ? value * dropout.keep_scale : 0.0f);
+    }
+    return branch;
+  }
+
+  std::unique_ptr<ReadyLayer> ready_beside(const LayerVariant* variant,
+                                           const RunOptions& options) const {
+    if (variant == nullptr) return nullptr;
+    try {
+      return std::make_unique<ReadyLayer>(on_gpu(), *variant, options);
+    } catch (const OutOfDeviceMemory&) {
+      return nullptr;  // it is timed alone
+    }
+  }
+
+  std::vector<std::pair<std::string, double>> stage_times(const ReadyLayer& ready,
+                                                          const RunOptions& options) const {
+    std::vector<std::pair<std::string, double>> stage_ms;
+    stage_ms.reserve(kStages.size());
+    for (const Stage stage : kStages) stage_ms.emplace_back(name_of(stage), 0.0);
+    const PassParts parts = timer_.time_parts(
+        [&](const AfterPart& after_part) {
+          ready.enqueue([&](Stage stage) { after_part({name_of(stage), 0, 0}); });
+        },
+        options.timing);
+    for (const PassPart& part : parts.of) {
+      for (auto& [name, ms] : stage_ms) ms += name == part.name ? part.ms : 0;
+    }
+    return stage_ms;
+  }
+
+  /// Null where no graph can hold the pass.
+  std::unique_ptr<GpuGraph> recorded(const ReadyLayer& ready, std::string& why_not) const {
+    try {
+      return std::make_unique<GpuGraph>(stream(), [&] { ready.enqueue(); });
+    } catch (const std::exception& error) {
+      why_not = error.what();
+      return nullptr;
+    }
+  }
+
+  void time_graph(const ReadyLayer& ready, const RunOptions& options, LayerTimes& times) const {
+    const std::unique_ptr<GpuGraph> graph = recorded(ready, times.why_no_graph);
+    if (graph == nullptr) return;
+    const Launch launch = [&] { graph->launch(stream()); };
+    times.graph = timer_.time({&launch, 1}, options.timing).front();
+  }
+
+  LayerWork work_;
+  GpuTimer& timer_;
+  std::shared_ptr<cublasContext> cublas_;
+  ProductLibrary library_;
+  LayerDataOnGpu data_;
+  std::optional<ExactLayerResult> exact_;
+};
+
+}  // namespace
+
+std::unique_ptr<LoadedLayer> load_layer_on_gpu(const LayerWork& work, GpuTimer& timer,
+                                               const std::shared_ptr<cublasContext>& cublas) {
+  return std::make_unique<GpuLoadedLayer>(work, timer, cublas);
+}
+
+}  // namespace sparkbench

@@ -1,0 +1,121 @@
+#include "harness/encoder/layer_start.h"
+
+#include <fmt/format.h>
+
+#include "harness/encoder/layer_runner.h"
+#include "harness/model/predict/case_prediction.h"
+#include "kernels/encoder/layer_memory.h"
+#include "kernels/half.h"
+#include "kernels/saturating.h"
+#include "sweeps/memory.h"
+
+namespace sparkbench {
+namespace {
+
+/// An unfused computation keeps P for its backward pass, and dropout(P) where that differs; a fused
+/// kernel computes it anew.
+AttentionMemory memory_of(std::uint64_t forward, std::uint64_t backward, bool keeps_p,
+                          const CaseProblem& problem) {
+  if (!keeps_p || problem.pass == Pass::kForward) return {forward, backward, 0};
+  const std::uint64_t kept = problem.dropout().threshold != 0 ? 2 * forward : forward;
+  return {0, backward - std::min(backward, kept), kept};
+}
+
+AttentionMemory memory_by(const Candidate& candidate, bool is_deterministic,
+                          const CaseProblem& problem) {
+  const auto of = [&](Pass pass) {
+    return candidate.workspace_bytes(problem, pass, is_deterministic);
+  };
+  const std::uint64_t backward = problem.pass == Pass::kForward ? 0 : of(Pass::kBackward);
+  return memory_of(of(Pass::kForward), backward, candidate.role() == Role::kReference, problem);
+}
+
+AttentionMemory unfused_memory(const CaseProblem& problem) {
+  const auto of = [&](Pass pass) { return unfused_workspace_bytes(pass, problem, sizeof(Half)); };
+  return memory_of(of(Pass::kForward), of(Pass::kBackward), true, problem);
+}
+
+/// Input and output, backward their gradients and those of weights; where sequences begin.
+std::uint64_t io_bytes(const LayerShape& shape, const CaseProblem& problem) {
+  const std::uint64_t rows = problem.q_elements() * sizeof(Half), weights = weight_bytes(shape);
+  const std::uint64_t offsets = offset_bytes(problem);
+  if (problem.pass == Pass::kForward) return saturating_sum({weights, 2 * rows, offsets});
+  if (problem.pass == Pass::kBackward) return saturating_sum({2 * weights, 3 * rows, offsets});
+  return saturating_sum({2 * weights, 4 * rows, offsets});
+}
+
+std::vector<StageOutcome> stages_of(const std::vector<LayerStep>& steps) {
+  std::vector<StageOutcome> stages;
+  stages.reserve(kStages.size());
+  for (const Stage stage : kStages) stages.push_back({.name = std::string(name_of(stage))});
+  for (const LayerStep& step : steps) {
+    StageOutcome& stage = stages.at(static_cast<std::size_t>(step.stage));
+    stage.flops = saturating_sum({stage.flops, step.flops});
+    stage.bytes = saturating_sum({stage.bytes, step.bytes()});
+    ++stage.launches;
+  }
+  return stages;
+}
+
+std::optional<Reason> why_no_room(std::uint64_t needed, const DeviceInfo& device) {
+  const std::optional<std::uint64_t> there_is =
+      device.memory_available_bytes ? device.memory_available_bytes : device.memory_bytes;
+  if (!there_is || needed <= *there_is) return std::nullopt;
+  return Reason{"E-OOM-PREDICTED", fmt::format("needs {:.1f} GiB, {} has {:.1f} GiB",
+                                               static_cast<double>(needed) / (1 << 30), device.name,
+                                               static_cast<double>(*there_is) / (1 << 30))};
+}
+
+}  // namespace
+
+void start_layer(const Candidate& candidate, bool is_deterministic, CaseRecord& record) {
+  const CaseProblem& problem = record.problem;
+  const LayerShape& shape = problem.layer.value();
+  const std::vector<LayerStep> steps = layer_steps(shape, problem, problem.pass);
+  LayerOutcome layer;
+  layer.weight_bytes = weight_bytes(shape);
+  layer.peak_bytes = saturating_sum(
+      {peak_bytes_over_weights(steps, memory_by(candidate, is_deterministic, problem)),
+       offset_bytes(problem)});
+  layer.stages = stages_of(steps);
+  record.flops = 0;
+  for (const StageOutcome& stage : layer.stages) {
+    record.flops = saturating_sum({record.flops, stage.flops});
+    layer.launches += stage.launches;
+  }
+  LayerShape unfused_shape = shape;
+  unfused_shape.rest = Rest::kUnfused;
+  const std::uint64_t unfused_peak =
+      saturating_sum({peak_bytes_over_weights(layer_steps(unfused_shape, problem, problem.pass),
+                                              unfused_memory(problem)),
+                      offset_bytes(problem)});
+  const std::uint64_t io = io_bytes(shape, problem);
+  const std::uint64_t predicted =
+      std::max(io, saturating_sum({layer.weight_bytes, layer.peak_bytes}));
+  record.bytes = io;
+  record.memory_bytes = {io, predicted - io, std::nullopt, predicted,
+                         saturating_sum({layer.weight_bytes, unfused_peak})};
+  record.layer = std::move(layer);
+}
+
+std::optional<Reason> why_layer_is_not_computed(const CaseProblem& problem,
+                                                const DeviceInfo& device,
+                                                const CaseRecord& record) {
+  if (problem.q_elements() == 0) {
+    return Reason{"E-UNSUPPORTED", "there are no tokens, and so no layer to compute"};
+  }
+  const std::uint64_t needed = record.memory_bytes->predicted;
+  if (const auto card = predicted_card(device, ""); card) {
+    if (std::string why = why_too_large(needed, *card); !why.empty()) {
+      return Reason{"E-OOM-PREDICTED", std::move(why)};
+    }
+  }
+  if (device.kind != DeviceKind::kEmulated) return why_no_room(needed, device);
+  if (!part_to_check(problem)) {
+    return Reason{"E-ONLY-PREDICTED",
+                  "a layer this large takes minutes to emulate, and is predicted alone"};
+  }
+  return std::nullopt;
+}
+
+}  // namespace sparkbench

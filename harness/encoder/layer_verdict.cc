@@ -1,0 +1,86 @@
+#include "harness/encoder/layer_verdict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "harness/run/outcome_record.h"
+
+namespace sparkbench {
+namespace {
+
+std::optional<double> ratio_of(const ErrorMetrics& error, const ErrorMetrics& unfused) {
+  const double ratio = error_ratio(error, unfused);
+  return std::isfinite(ratio) ? std::optional(ratio) : std::nullopt;
+}
+
+Accuracy accuracy_of_output(const ErrorMetrics& error, const ErrorMetrics& same,
+                            const ErrorMetrics& fp32) {
+  Accuracy accuracy = make_accuracy("o", error, {same, fp32}, {});
+  accuracy.output_hash.reset();
+  return accuracy;
+}
+
+/// What an fp16 layer errs by at most, where its arguments fit into fp16: some parts in a thousand,
+/// with ReLU some in a hundred (reference/encoder/README.md). A measure that errs by more says
+/// nothing of what is measured by it.
+constexpr double kMostOfMeasure = 0.05;
+
+void warn_of_measure(const std::vector<PartError>& measure, CaseRecord& record) {
+  for (const auto& [of, error] : measure) {
+    if (error.nonfinite == 0 && error.rel_l2 <= kMostOfMeasure) continue;
+    record.warnings.push_back(
+        {"W-REFERENCE-INACCURATE",
+         fmt::format("{}: the unfused fp16 layer, by which others are judged, errs by more than "
+                     "{:g}",
+                     of, kMostOfMeasure),
+         error.nonfinite == 0 ? std::optional(error.rel_l2) : std::nullopt});
+    return;
+  }
+}
+
+void warn_over_unfused(const Tolerance& tolerance, CaseRecord& record) {
+  double most = 0;
+  for (const LayerError& error : record.layer->errors) {
+    most = std::max(most, error.over_unfused.value_or(0));
+  }
+  if (most <= tolerance.ratio) return;
+  record.warnings.push_back(
+      {std::string(kOverUnfusedWarning),
+       fmt::format("a part errs by over {:g} times what the unfused layer with FP32 accumulators "
+                   "does; one with the attention's accumulator is not at hand to judge it by",
+                   tolerance.ratio),
+       most});
+}
+
+}  // namespace
+
+void judge_layer(const std::vector<PartError>& errors, const UnfusedLayer& unfused, bool is_measure,
+                 const Tolerance& tolerance, CaseRecord& record) {
+  const bool is_judged_by_itself = is_measure || unfused.same == nullptr;
+  std::string why;
+  for (std::size_t i = 0; i < errors.size(); ++i) {
+    const auto& [of, error] = errors[i];
+    record.layer->errors.push_back({of, error.checked_elements, error.rel_l2, error.max_abs,
+                                    ratio_of(error, unfused.fp32.at(i).error)});
+    const std::string wrong = is_judged_by_itself
+                                  ? (error.nonfinite == 0 ? "" : "an element is not finite")
+                                  : why_incorrect(error, unfused.same->at(i).error, tolerance);
+    if (why.empty() && !wrong.empty()) why = fmt::format("{}: {}", of, wrong);
+  }
+  warn_of_measure(unfused.fp32, record);
+  if (record.problem.pass == Pass::kForward) {
+    const auto& same = unfused.same != nullptr ? *unfused.same : unfused.fp32;
+    record.accuracy =
+        accuracy_of_output(errors.front().error, same.front().error, unfused.fp32.front().error);
+  }
+  if (!why.empty()) {
+    record.status = Status::kIncorrect;
+    record.reason = Reason{"E-INCORRECT", why};
+  } else if (!is_measure && unfused.same == nullptr) {
+    warn_over_unfused(tolerance, record);
+  }
+}
+
+}  // namespace sparkbench

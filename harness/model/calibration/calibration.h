@@ -1,0 +1,65 @@
+// What probes on a GPU say of the two things that the cycle model does not know of the chip: what a
+// product costs whose operands are fresh, and how fast code comes that no L0 cache holds.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/model/sm/chip_assumption.h"
+
+namespace sparkbench {
+
+/// Of repeated measurements.
+struct Spread {
+  double median = 0, min = 0, max = 0;
+};
+
+/// A loop of products: cycles a product and scheduler.
+struct ProductReading {
+  bool has_fresh_operands = false;
+  int warps_per_scheduler = 1;
+  Spread cycles;
+};
+
+/// Who runs straight-line code on a scheduler.
+enum class CodeSharing { kOneWarp, kTwoWarps, kTwoWarpsOwnCode };
+inline constexpr int kCodeSharings = 3;
+
+/// A loop of straight-line code: instructions a clock and scheduler.
+struct CodeReading {
+  CodeSharing sharing = CodeSharing::kOneWarp;
+  int code_bytes = 0;  // of all the code that a scheduler's warps run
+  Spread instructions_per_clock;
+};
+
+struct CalibrationReadings {
+  std::string product;   // the instruction that was measured
+  double clock_mhz = 0;  // while it was measured
+  int repeats = 0;       // of each measurement
+  std::vector<ProductReading> products;
+  std::vector<CodeReading> code;
+};
+
+/// How code arrives that a scheduler's L0 cache does not hold.
+struct CodeSupply {
+  int full_rate_bytes = 0;  // the most code that was run at nearly the rate of the least
+  bool is_limited = false;  // false: all of it was
+  Spread bytes_per_clock;   // of the slowest; where nothing is limited, at least so many
+};
+
+struct CalibrationFindings {
+  Spread no_reuse_cycles[2];  // that fresh operands cost a product; one warp a scheduler, two
+  CodeSupply supply[kCodeSharings];
+  /// Which assumption of the model the chip is like; none but for an sm_70, of which the model is.
+  std::optional<ChipAssumption> fits;
+  std::string sentence;
+};
+
+/// Throws std::invalid_argument when a reading is missing or is no positive number. `sm` is 70, ...
+CalibrationFindings evaluate(const CalibrationReadings& readings, int sm);
+
+/// "one warp", "two warps", "two warps, own code"
+std::string_view name_of(CodeSharing sharing);
+
+}  // namespace sparkbench

@@ -1,0 +1,146 @@
+#include "harness/model/predict/chain_launches.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "harness/model/predict/block_tiles.h"
+#include "kernels/acsr/keys_of_mask.h"
+#include "kernels/acsr/rows_of_mask.h"
+#include "kernels/acsr/volta/config.h"
+#include "kernels/acsr/volta/instances.h"
+#include "kernels/ceil_divide.h"
+#include "kernels/half.h"
+
+namespace sparkbench {
+namespace {
+
+constexpr double kChunkBytes = 16, kLseRowBytes = sizeof(float);
+/// A longer row is read twice.
+constexpr int kRowChunksHeld = 32 * acsr::SoftmaxConfig::kLaneChunks;
+constexpr int kGradientChunksHeld = 32 * acsr::SoftmaxGradientConfig::kLaneChunks;
+
+const KernelInstance& instance_of_pass(std::span<const KernelInstance> instances,
+                                       std::string_view pass, int head_dim) {
+  for (const KernelInstance& each : instances) {
+    if (each.kernel() == acsr::kKernelName && each.pass() == pass && each.serves(head_dim)) {
+      return each;
+    }
+  }
+  throw NoInstance("no instance of " + std::string(acsr::kKernelName) + " is a " +
+                   std::string(pass) + " of head_dim " + std::to_string(head_dim));
+}
+
+/// Rows of which each sees all places of the core.
+BlockWork work_of(const acsr::AffineRow* of_union, const acsr::RowBlock& block) {
+  Range core{0, std::numeric_limits<int>::max()};
+  for (int i = block.first_row; i < block.first_row + block.rows; ++i) {
+    core = {std::max(core.begin, of_union[i].first), std::min(core.end, of_union[i].end)};
+  }
+  return count_tiles({block.begin, block.end}, core, acsr::kTileKeys);
+}
+
+/// The chain of one problem.
+class Chain {
+ public:
+  explicit Chain(const Problem& problem) : problem_(problem), rows_(problem) {
+    for (int head = 0; head < problem.heads; ++head) {
+      const acsr::AffineRow* const rows = rows_.rows_of(head);
+      for (int i = 0; i < rows_.blocks_of_head(); ++i) {
+        blocks_.push_back(work_of(rows, rows_.blocks_of(head)[i]));
+        tiles_ += static_cast<double>(blocks_.back().full_tiles + blocks_.back().cut_tiles);
+      }
+      for (int i = 0; i < problem.seqlen_q; ++i) add_row(rows[i]);
+    }
+  }
+
+  /// Values are written, or read, and of either tensor each row: of keys, L2 gives each block's
+  /// tiles.
+  PassLaunch product(const KernelInstance& instance) const {
+    const double of_tiles = problem_.batch * tiles_ * acsr::kTileKeys * half_row();
+    const double of_values = problem_.batch * value_bytes_;
+    return {&instance,
+            {blocks_, static_cast<std::uint64_t>(problem_.batch)},
+            query_bytes() + key_bytes() + of_values,
+            query_bytes() + of_tiles + of_values};
+  }
+  PassLaunch softmax(const KernelInstance& instance) const {
+    const double bytes = problem_.batch * softmax_bytes_;
+    return of_rows(instance, bytes);
+  }
+  PassLaunch softmax_gradient(const KernelInstance& instance) const {
+    return of_rows(instance, problem_.batch * gradient_bytes_);
+  }
+  /// With the transpose: a block of keys goes over the rows that see some of them, of each head.
+  PassLaunch key_product(const KernelInstance& instance) const {
+    const acsr::MaskKeys keys(problem_, rows_);
+    std::vector<BlockWork> blocks;
+    double tiles = 0;
+    for (int head = 0; head < problem_.heads; head += problem_.group_size()) {
+      for (int i = 0; i < keys.blocks_of_head(); ++i) {
+        const acsr::KeyBlock& block = keys.blocks_of(head)[i];
+        const int of_head = ceil_divide(block.end_row - block.first_row, acsr::kTileRows);
+        blocks.push_back({problem_.group_size() * of_head, 0, problem_.group_size() - 1});
+        tiles += static_cast<double>(blocks.back().full_tiles);
+      }
+    }
+    const double of_tiles = problem_.batch * tiles * acsr::kTileRows * half_row();
+    const double of_values = problem_.batch * value_bytes_;
+    return {&instance,
+            {std::move(blocks), static_cast<std::uint64_t>(problem_.batch)},
+            query_bytes() + key_bytes() + of_values,
+            of_tiles + key_bytes() + of_values};
+  }
+
+ private:
+  double half_row() const { return static_cast<double>(sizeof(Half)) * problem_.head_dim; }
+  /// Of a tensor with a row for each query, or key.
+  double query_bytes() const {
+    return static_cast<double>(problem_.batch) * problem_.heads * problem_.seqlen_q * half_row();
+  }
+  double key_bytes() const {
+    return static_cast<double>(problem_.batch) * problem_.key_heads() * problem_.seqlen_k *
+           half_row();
+  }
+  PassLaunch of_rows(const KernelInstance& instance, double bytes) const {
+    return {&instance, {blocks_, static_cast<std::uint64_t>(problem_.batch)}, bytes, bytes};
+  }
+  void add_row(const acsr::AffineRow& row) {
+    const double bytes = kChunkBytes * row.chunks();
+    value_bytes_ += bytes;
+    softmax_bytes_ += (row.chunks() > kRowChunksHeld ? 3 : 2) * bytes + kLseRowBytes;
+    gradient_bytes_ += (row.chunks() > kGradientChunksHeld ? 5 : 3) * bytes;
+  }
+
+  const Problem& problem_;
+  acsr::MaskRows rows_;
+  std::vector<BlockWork> blocks_;  // of the heads of a batch entry
+  double tiles_ = 0, value_bytes_ = 0, softmax_bytes_ = 0, gradient_bytes_ = 0;
+};
+
+}  // namespace
+
+bool is_chain(const AttentionKernel& kernel) { return kernel.name == acsr::kKernelName; }
+
+std::vector<PassLaunch> launches_of_chain(const Problem& problem, Pass pass,
+                                          std::span<const KernelInstance> instances) {
+  const auto instance = [&](std::string_view of_pass) -> const KernelInstance& {
+    return instance_of_pass(instances, of_pass, problem.head_dim);
+  };
+  const Chain chain(problem);
+  std::vector<PassLaunch> launches;
+  if (pass != Pass::kBackward) {
+    launches = {chain.product(instance("sddmm")), chain.softmax(instance("softmax")),
+                chain.product(instance("spmm"))};
+  }
+  if (pass == Pass::kForward) return launches;
+  launches.push_back(chain.product(instance("sddmm")));  // dP
+  launches.push_back(chain.softmax_gradient(instance("softmax-gradient")));
+  launches.push_back(chain.product(instance("spmm")));  // dQ
+  launches.push_back(chain.key_product(instance("spmm-transposed")));
+  launches.push_back(chain.key_product(instance("spmm-transposed")));
+  return launches;
+}
+
+}  // namespace sparkbench

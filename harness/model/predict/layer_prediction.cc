@@ -1,0 +1,78 @@
+#include "harness/model/predict/layer_prediction.h"
+
+#include <utility>
+
+#include "harness/model/predict/layer_time.h"
+
+namespace sparkbench {
+namespace {
+
+struct LayerTimeOrReason {
+  std::optional<LayerTime> time;
+  std::optional<Reason> why_not;
+};
+
+LayerTimeOrReason layer_by(const std::string& kernel, const CaseProblem& problem,
+                           bool is_deterministic, const PredictedCard& card,
+                           const CyclesFile& cycles) {
+  AttentionPrediction attention =
+      predict_attention(kernel, problem, is_deterministic, card, cycles);
+  if (!attention.time) return {{}, std::move(attention.why_not)};
+  return {time_of_layer(layer_steps(*problem.layer, problem, problem.pass),
+                        {attention.time->ms, attention.launches, attention.time->binding}),
+          {}};
+}
+
+TimeBand band_of(const ThreeWays& ms) { return {ms.fast, ms.likely, ms.slow}; }
+
+void tell_stages(const LayerTime& time, LayerOutcome& layer) {
+  layer.launches = 0;
+  for (std::size_t i = 0; i < layer.stages.size(); ++i) {
+    layer.stages[i].predicted_ms = band_of(time.stage_ms.at(i));
+    layer.stages[i].launches = time.launches.at(i);
+    layer.launches += time.launches.at(i);
+  }
+  layer.attention_share =
+      time.stage_ms.at(static_cast<std::size_t>(Stage::kMha)).likely / time.whole.ms.likely;
+}
+
+}  // namespace
+
+std::string name_of_layer_baseline(const PredictedCard& card) {
+  return card.baseline + ", rest unfused";
+}
+
+CasePrediction predict_layer(CaseRecord& record, bool is_deterministic, const PredictedCard& card,
+                             const CyclesFile& cycles) {
+  if (std::string why = why_too_large(record.memory_bytes->predicted, card); !why.empty()) {
+    return {std::nullopt, Reason{"P-TOO-LARGE", std::move(why)}};
+  }
+  LayerTimeOrReason found = layer_by(record.kernel, record.problem, is_deterministic, card, cycles);
+  if (!found.time) return {std::nullopt, std::move(found.why_not)};
+  tell_stages(*found.time, *record.layer);
+  const ThreeWays& ms = found.time->whole.ms;
+  const bool is_by_cycles = record.kernel != card.baseline;
+  Prediction predicted;
+  predicted.chip = kPredictedChip;
+  predicted.basis = is_by_cycles ? kPredictedByBoth : kPredictedByRates;
+  predicted.time_ms = band_of(ms);
+  predicted.tflops = static_cast<double>(record.flops) / ms.likely * 1e-9;
+  if (is_by_cycles) {
+    predicted.clock_mhz = kSustainedClockMhz;
+    predicted.low_clock_mhz = kBoostClockMhz;
+  }
+  predicted.binding = found.time->whole.binding;
+  CaseProblem unfused = record.problem;
+  unfused.layer->rest = Rest::kUnfused;
+  const bool is_baseline = !is_by_cycles && record.problem.layer->rest == Rest::kUnfused;
+  const bool fits = why_too_large(record.memory_bytes->unfused.value(), card).empty();
+  if (!is_baseline && fits) {
+    const ThreeWays over =
+        layer_by(card.baseline, unfused, is_deterministic, card, cycles).time->whole.ms;
+    predicted.speedup = PredictedSpeedup{name_of_layer_baseline(card), over.fast / ms.slow,
+                                         over.likely / ms.likely, over.slow / ms.fast};
+  }
+  return {predicted, std::nullopt};
+}
+
+}  // namespace sparkbench

@@ -1,0 +1,87 @@
+#include "harness/plan/case_cost.h"
+
+#include <algorithm>
+
+#include "harness/run/problems/check_plan.h"
+#include "results/study/kernel_statistics.h"
+
+namespace sparkbench {
+namespace {
+
+constexpr double kHostFlopsPerSecond = 1e9;  // of two cores: emulator, fp64 and unfused reference
+constexpr double kHostSeconds = 0.03;        // buffers, the record on the disk
+constexpr double kHostBytesPerSecond = 1e8;  // inputs, drawn one by one
+constexpr double kPeakFraction = 1.0 / 3;    // that an attention kernel is assumed to reach
+constexpr double kUnknownTflops = 10, kUnknownGbps = 300;  // of a chip that is not in the table
+constexpr int kVerifyingLaunches = 3;
+
+double share_of(std::size_t rows, double all) {
+  return std::min(1.0, static_cast<double>(rows) / std::max(1.0, all));
+}
+
+/// The part of all FLOPs that the check plan's rows take: at least some of them, however long
+/// sequences are. A backward pass computes O and LSE, 2 of its 5 parts, of the rows that bear on
+/// it.
+double sampled_share(const CaseProblem& problem, const CheckBudget& budget) {
+  const auto rows = static_cast<double>(problem.lse_elements());
+  if (problem.pass == Pass::kForward) {
+    return share_of(make_check_plan(problem, budget).rows.size(), rows);
+  }
+  constexpr double kForwardShare = 0.4;
+  const GradientPlan plan = make_gradient_plan(problem, budget);
+  return kForwardShare * share_of(plan.forward_rows.size(), rows) +
+         (1 - kForwardShare) * share_of(plan.rows.dq.size(), rows);
+}
+
+}  // namespace
+
+CaseCost::CaseCost(const Device& device, const TimingOptions& timing,
+                   const std::vector<CaseRecord>& measured)
+    : device_(device.info()), budget_(device.check_budget()), timing_(timing) {
+  std::vector<double> corrections;
+  for (const CaseRecord& record : measured) {
+    if (record.elapsed_s && record.status != Status::kFailed) {
+      corrections.push_back(*record.elapsed_s / rule(record));
+    }
+  }
+  const auto mean = geometric_mean(corrections);
+  is_corrected_ = mean.has_value();
+  correction_ = mean.value_or(1);
+}
+
+double CaseCost::seconds(const CaseRecord& planned) const {
+  return is_attempted(planned) ? correction_ * rule(planned) : 0;
+}
+
+double CaseCost::rule(const CaseRecord& planned) const {
+  const double host = kHostSeconds + static_cast<double>(planned.bytes) / kHostBytesPerSecond +
+                      host_flops(planned) / kHostFlopsPerSecond;
+  if (device_.kind != DeviceKind::kGpu) return host;
+  const double launch = launch_seconds(planned);
+  if (!timing_.is_wanted) return host + kVerifyingLaunches * launch;
+  return host + kVerifyingLaunches * launch + sampling_seconds(launch);
+}
+
+double CaseCost::host_flops(const CaseRecord& planned) const {
+  const auto flops = static_cast<double>(planned.flops);
+  const bool is_gpu = device_.kind == DeviceKind::kGpu;
+  const double most = is_gpu ? budget_.oracle_flops : budget_.emulate_flops;
+  if (flops <= most || planned.problem.layer) return std::min(flops, most);
+  return flops * sampled_share(planned.problem, budget_);
+}
+
+double CaseCost::sampling_seconds(double launch) const {
+  const int samples = std::max(timing_.min_samples, timing_.min_blocks * timing_.block_samples);
+  return timing_.warmup_ms * 1e-3 + std::clamp(samples * launch / timing_.duty_cycle,
+                                               timing_.min_seconds, timing_.max_seconds);
+}
+
+double CaseCost::launch_seconds(const CaseRecord& planned) const {
+  const double flops_per_second = device_.peak_tflops.value_or(kUnknownTflops) * 1e12;
+  const double bytes_per_second = device_.peak_gbps.value_or(kUnknownGbps) * 1e9;
+  return std::max(static_cast<double>(planned.flops) / flops_per_second,
+                  static_cast<double>(planned.bytes) / bytes_per_second) /
+         kPeakFraction;
+}
+
+}  // namespace sparkbench

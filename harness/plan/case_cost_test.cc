@@ -1,0 +1,106 @@
+#include "harness/plan/case_cost.h"
+
+#include <gtest/gtest.h>
+
+#include "harness/devices/emulated_device.h"
+
+namespace sparkbench {
+namespace {
+
+CaseRecord case_of(std::uint64_t flops) {
+  CaseRecord record;
+  record.flops = flops;
+  return record;
+}
+
+/// A GPU of 100 TFLOP/s whose results nobody checks. Runs nothing.
+class FastGpu : public Device {
+ public:
+  FastGpu() {
+    info_.kind = DeviceKind::kGpu;
+    info_.peak_tflops = 100;
+    info_.peak_gbps = 1000;
+  }
+  const std::string& name() const override { return name_; }
+  const DeviceInfo& info() const override { return info_; }
+  Candidates candidates() const override { return {}; }
+  CheckBudget check_budget() const override { return {}; }
+  std::unique_ptr<LoadedProblem> load(const ProblemData&, GradientData*) override {
+    return nullptr;
+  }
+
+ private:
+  std::string name_ = "cuda:0";
+  DeviceInfo info_;
+};
+
+TEST(CaseCost, OfAGpuIsItsSamplesAndRests) {
+  const FastGpu gpu;
+  TimingOptions timing;
+  timing.min_samples = 100;
+  const auto sampling = [&](double milliseconds, double duty_cycle) {
+    const auto flops = static_cast<std::uint64_t>(milliseconds * 1e-3 * 100e12 / 3);
+    timing.duty_cycle = duty_cycle;
+    TimingOptions untimed;
+    untimed.is_wanted = false;
+    return CaseCost(gpu, timing, {}).seconds(case_of(flops)) -
+           CaseCost(gpu, untimed, {}).seconds(case_of(flops)) - timing.warmup_ms * 1e-3;
+  };
+  EXPECT_NEAR(sampling(10, 1), 1.0, 1e-6);
+  EXPECT_NEAR(sampling(10, 0.25), 4.0, 1e-6);
+  EXPECT_NEAR(sampling(1e-3, 1), timing.min_seconds, 1e-6);
+  EXPECT_NEAR(sampling(1000, 1), timing.max_seconds, 1e-6);
+}
+
+/// Two heads of head_dim 64.
+CaseRecord case_of_length(int seqlen, Pass pass = Pass::kForward) {
+  Problem problem{.heads = 2, .seqlen_q = seqlen, .seqlen_k = seqlen, .head_dim = 64};
+  CaseRecord record;
+  record.problem = CaseProblem(pass, problem);
+  const auto length = static_cast<std::uint64_t>(seqlen);
+  record.flops = 2 * 4 * 64 * length * length;
+  record.bytes = 4 * 2 * 2 * 64 * length;
+  return record;
+}
+
+TEST(CaseCost, GrowsUpToWhatTheDeviceEmulates) {
+  const auto device = open_emulated_device("emulated-v100");
+  const CaseCost cost(*device, {}, {});
+  EXPECT_FALSE(cost.is_corrected());
+  EXPECT_LT(cost.seconds(case_of(1 << 20)), cost.seconds(case_of(1 << 28)));
+  // All of it would take 9 minutes.
+  EXPECT_LT(cost.seconds(case_of_length(1 << 15)), 60.0);
+}
+
+/// The least that is sampled is whole rows, and inputs are drawn whole.
+TEST(CaseCost, GrowsWithTheRowsThatAreAlwaysSampled) {
+  const auto device = open_emulated_device("emulated-v100");
+  const CaseCost cost(*device, {}, {});
+  for (const Pass pass : {Pass::kForward, Pass::kBackward}) {
+    EXPECT_GT(cost.seconds(case_of_length(1 << 20, pass)),
+              2 * cost.seconds(case_of_length(1 << 18, pass)));
+  }
+  EXPECT_GT(cost.seconds(case_of_length(1 << 22)), 60.0);
+}
+
+TEST(CaseCost, IsNothingForASkippedCase) {
+  const auto device = open_emulated_device("emulated-v100");
+  CaseRecord skipped = case_of(1 << 28);
+  skipped.status = Status::kSkipped;
+  EXPECT_EQ(CaseCost(*device, {}, {}).seconds(skipped), 0.0);
+}
+
+TEST(CaseCost, IsCorrectedByWhatCasesTook) {
+  const auto device = open_emulated_device("emulated-v100");
+  CaseRecord measured = case_of(1 << 28);
+  measured.elapsed_s = 3.0;
+  CaseRecord failed = measured;
+  failed.status = Status::kFailed;
+  failed.elapsed_s = 600.0;
+  const CaseCost cost(*device, {}, {measured, failed});
+  EXPECT_TRUE(cost.is_corrected());
+  EXPECT_NEAR(cost.seconds(measured), 3.0, 1e-9);
+}
+
+}  // namespace
+}  // namespace sparkbench

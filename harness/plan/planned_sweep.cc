@@ -1,0 +1,196 @@
+#include "harness/plan/planned_sweep.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <set>
+#include <span>
+#include <utility>
+
+#include "harness/candidates/known_candidates.h"
+#include "harness/cli/options/one_problem.h"
+#include "harness/devices/environment.h"
+#include "harness/devices/host_memory.h"
+#include "harness/run/saved_outputs.h"
+#include "results/record/case_id.h"
+#include "results/record/provenance.h"
+#include "sweeps/list_flag.h"
+#include "sweeps/names.h"
+#include "sweeps/preset.h"
+#include "sweeps/usage_error.h"
+
+namespace sparkbench {
+namespace {
+
+using Tensors = std::shared_ptr<const OwnTensors>;
+
+/// What the tensors say of the problem, as flags.
+void use_extents(const Problem& extents, AxisFlags& flags) {
+  const CaseProblem problem(Pass::kForward, extents);
+  for (const Axis* axis : problem_axes()) {
+    const AxisValue value = axis->access.get(problem);
+    if (axis->is_of_tensors && !is_none(value)) flags[axis->flag] = text_of_value(value);
+  }
+}
+
+bool has_backward(const std::vector<SweepCase>& cases) {
+  return std::any_of(cases.begin(), cases.end(),
+                     [](const SweepCase& each) { return each.problem.pass != Pass::kForward; });
+}
+
+/// Throws UsageError for a name that is known, but not on this device or machine.
+void check_are_here(const AxisFlags& flags, const std::vector<std::string>& known,
+                    const Device& device) {
+  const auto globs = flags.find("--kernel");
+  if (globs == flags.end()) return;
+  const auto refuse = [&](std::string_view glob, std::span<const CandidateInfo> candidates) {
+    for (const CandidateInfo& info : candidates) {
+      if (!glob_matches(glob, info.name)) continue;
+      throw UsageError(fmt::format("--kernel: '{}': {} does not run on {} here ({}); allowed: {}",
+                                   glob, info.name, device.name(), info.summary,
+                                   fmt::join(known, ", ")));
+    }
+  };
+  for (const std::string_view glob : split_list("--kernel", globs->second)) {
+    if (std::any_of(known.begin(), known.end(),
+                    [&](const std::string& name) { return glob_matches(glob, name); })) {
+      continue;
+    }
+    refuse(glob, kHostReferences);
+    refuse(glob, kGpuReferences);
+    refuse(glob, kVendorKernels);
+  }
+}
+
+/// What the user's own layer says of the problem, as flags.
+void use_extents(const OwnLayer& layer, AxisFlags& flags) {
+  flags["--hidden"] = std::to_string(layer.shape.hidden);
+  flags["--ffn"] = std::to_string(layer.shape.ffn);
+  flags["--bias"] = layer.shape.bias ? "true" : "false";
+  flags["--seqlen"] = std::to_string(layer.seqlen);
+  flags["--batch"] = std::to_string(layer.batch);
+}
+
+/// Throws UsageError for a backward pass of tensors without the gradient that it begins with.
+void require_gradient(const std::vector<SweepCase>& cases, const std::string& path,
+                      const std::vector<Half>& gradient, const char* name) {
+  if (!gradient.empty() || !has_backward(cases)) return;
+  throw UsageError(
+      fmt::format("--tensors: '{}' has no tensor '{}', which a backward pass needs", path, name));
+}
+
+/// What --kernel may name, or where it names nothing what is chosen.
+std::vector<std::string> known_kernels(const AxisFlags& flags, const Device& device) {
+  const auto globs = flags.find("--kernel");
+  const bool is_named = globs != flags.end() && globs->second != "*";
+  std::vector<std::string> known;
+  for (const auto& candidate : device.candidates()) {
+    if (is_named || candidate->runs_unnamed()) known.push_back(candidate->name());
+  }
+  return known;
+}
+
+/// Leaves the first of the cases that a flag has made alike: two models may differ in that axis.
+void drop_repeated(std::vector<SweepCase>& cases) {
+  std::set<std::string> ids;
+  std::erase_if(cases, [&](const SweepCase& each) {
+    return !ids.insert(make_case_id(each.kernel, each.problem)).second;
+  });
+}
+
+std::vector<SweepCase> expand(const SweepRequest& request, const Device& device,
+                              const OwnTensors* tensors, const OwnLayer* layer) {
+  const SweepOptions& options = request.options;
+  const std::vector<std::string> known = known_kernels(options.axes, device);
+  AxisFlags flags = options.axes;
+  const bool saves = !options.outputs_file.empty();
+  if (saves && !flags.contains("--kernel")) flags["--kernel"] = kernel_to_save(device);
+  check_are_here(flags, known, device);
+  if (tensors != nullptr) use_extents(tensors->extents, flags);
+  if (layer != nullptr) use_extents(*layer, flags);
+  std::vector<SweepCase> cases = expand_preset(find_preset(options.preset, options.workload), flags,
+                                               known, options.workload, options.seed);
+  drop_repeated(cases);
+  if (tensors != nullptr) require_gradient(cases, tensors->path, tensors->d_o, "d_o");
+  if (layer != nullptr) require_gradient(cases, layer->path, layer->tensors.d_y, "d_y");
+  require_one_problem(cases, options);
+  if (saves) check_savable(cases, device);
+  return cases;
+}
+
+/// As --kernel spells it; presets choose none.
+std::string kernels_asked_for(const SweepOptions& options, const Device& device) {
+  const auto given = options.axes.find("--kernel");
+  if (given != options.axes.end()) return given->second;
+  return options.outputs_file.empty() ? "*" : kernel_to_save(device);
+}
+
+std::map<std::string, std::string> resolve(const SweepRequest& request, const Device& device,
+                                           const Method& method) {
+  const SweepOptions& options = request.options;
+  std::map<std::string, std::string> resolved = {
+      {"kernel", kernels_asked_for(options, device)},
+      {"device", device.name()},
+      {"seed", std::to_string(options.seed)},
+      {"input", method.input},
+      {"cache", options.cache},
+      {"min_samples", std::to_string(options.min_samples)},
+      {"max_noise", fmt::format("{}", options.max_noise)},
+      {"duty_cycle", fmt::format("{}", options.duty_cycle)},
+      {"tolerance_ratio", fmt::format("{}", options.tolerance_ratio)},
+      {"deterministic", options.is_deterministic ? "true" : "false"},
+      {"verify", options.skips_verification ? "false" : "true"},
+      {"timeout", fmt::format("{}", options.timeout_s)},
+  };
+  if (!options.preset.empty()) resolved["preset"] = options.preset;
+  if (!options.tensors_file.empty()) resolved["tensors"] = options.tensors_file;
+  if (!options.outputs_file.empty()) resolved["save_outputs"] = options.outputs_file;
+  if (!options.shard.empty()) resolved["shard"] = options.shard;
+  return resolved;
+}
+
+}  // namespace
+
+PlannedSweep::PlannedSweep(const SweepRequest& request, const std::string& device_name) {
+  const SweepOptions& options = request.options;
+  Tensors tensors;
+  std::shared_ptr<const OwnLayer> layer;
+  if (!options.tensors_file.empty() && options.workload == Workload::kLayer) {
+    layer = std::make_shared<const OwnLayer>(read_own_layer(options.tensors_file));
+  } else if (!options.tensors_file.empty()) {
+    tensors = std::make_shared<const OwnTensors>(
+        read_own_tensors(options.tensors_file, host_memory_bytes()));
+  }
+  device_ = open_device(device_name);
+  cases_ = expand(request, *device_, tensors.get(), layer.get());
+  RunSettings settings = make_run_settings(options, *device_, request.is_timed, cases_);
+  if (tensors != nullptr) use_tensors(std::move(tensors), settings);
+  if (layer != nullptr) use_layer(std::move(layer), settings);
+  settings.keeps_outputs = !options.outputs_file.empty();
+  settings.before_case = request.before_case;
+  settings.times_parts = request.times_parts;
+  settings.cycles = request.is_timed ? request.cycles : nullptr;
+  plan_.build = describe_build();
+  plan_.environment = describe_environment(*device_);
+  plan_.method = settings.method;
+  plan_.run.seed = options.seed;
+  plan_.run.resolved = resolve(request, *device_, settings.method);
+  runner_ = std::make_unique<CaseRunner>(*device_, std::move(settings));
+  std::string ids;
+  for (const SweepCase& sweep_case : cases_) {
+    plan_.cases.push_back(runner_->begin(sweep_case));
+    ids += plan_.cases.back().id + "\n";
+    plan_.cases.back().position = plan_.cases.size() - 1;
+    plan_.cases.back().provenance = provenance_of(plan_);
+  }
+  plan_.run.resolved[kGrid] = to_hex(fnv1a(ids));
+}
+
+CaseRecord PlannedSweep::run(std::size_t position) {
+  CaseRecord record = runner_->run(cases_.at(position));
+  record.position = position;
+  record.provenance = provenance_of(plan_);
+  return record;
+}
+
+}  // namespace sparkbench

@@ -1,0 +1,50 @@
+// A sweep from its options to its cases, on one device that this process opens.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/cli/options/sweep_options.h"
+#include "harness/run/case_runner.h"
+
+namespace sparkbench {
+
+/// What a measuring command asks for.
+struct SweepRequest {
+  SweepOptions options;
+  bool is_timed = true;
+  std::vector<std::string> argv;
+  CaseHook before_case;                           // for tests; may be empty
+  bool times_parts = false;                       // of references, one by one
+  const CyclesFile* cycles = &embedded_cycles();  // RunSettings::cycles
+};
+
+class PlannedSweep {
+ public:
+  /// Opens the device, reads --tensors and expands the grid. Throws UsageError and
+  /// EnvironmentError.
+  PlannedSweep(const SweepRequest& request, const std::string& device_name);
+
+  /// Build, environment, method, resolved options; and every case as it is before it is run
+  /// (CaseRunner::begin), with its position.
+  const RunRecord& plan() const { return plan_; }
+
+  /// Runs the case at this position of the plan.
+  CaseRecord run(std::size_t position);
+
+  /// What the last case computed, if that is to be saved and it ran to its end.
+  std::optional<PassOutputs> take_outputs() { return runner_->take_outputs(); }
+
+  const Device& device() const { return *device_; }
+  const std::vector<SweepCase>& cases() const { return cases_; }
+
+ private:
+  std::unique_ptr<Device> device_;
+  std::vector<SweepCase> cases_;
+  std::unique_ptr<CaseRunner> runner_;
+  RunRecord plan_;
+};
+
+}  // namespace sparkbench

@@ -1,0 +1,63 @@
+// Runs one case, a candidate on a problem, and judges it: from a SweepCase to a CaseRecord.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "harness/encoder/gpu_layer_runner.h"
+#include "harness/encoder/layer_runner.h"
+#include "harness/plan/run_settings.h"
+#include "sweeps/grid.h"
+
+namespace sparkbench {
+
+class CaseRunner {
+ public:
+  CaseRunner(Device& device, RunSettings settings);
+
+  /// The record of a case before it is run: all that is known without running it, and skipped, with
+  /// the reason, when it will not be run.
+  CaseRecord begin(const SweepCase& sweep_case) const;
+
+  /// Never throws for what a case does: that becomes its status and reason. Cases of one problem
+  /// should follow each other, the references first: they share the problem's inputs and oracle,
+  /// and a kernel takes turns with the reference that was timed before it while it is timed itself.
+  /// Nothing is timed before it is verified.
+  CaseRecord run(const SweepCase& sweep_case);
+
+  /// What the last case computed, if the settings keep it and it ran to its end. Empties it.
+  std::optional<PassOutputs> take_outputs() { return std::exchange(outputs_, std::nullopt); }
+
+ private:
+  const Candidate& find_candidate(const std::string& name) const;
+  void run_attention(const SweepCase& sweep_case, const Candidate& candidate, CaseRecord& record);
+  void run_layer(const SweepCase& sweep_case, const Candidate& candidate, CaseRecord& record);
+  void fail(Reason reason, CaseRecord& record);
+  void prepare_problem(const CaseProblem& problem);
+  bool inputs_overflow() const;
+  RunOptions run_options(const CaseRecord& record) const;
+  void measure(const Candidate& candidate, CaseRecord& record);
+  bool is_judged_without_dropout(const Candidate& candidate, const Problem& problem) const;
+  /// By the same case without dropout, untimed.
+  void judge_without_dropout(const SweepCase& sweep_case, CaseRecord& record);
+  void verify(const Candidate& candidate, const RunOutcome& outcome, CaseRecord& record);
+  void time(const Candidate& candidate, CaseRecord& record);
+  void time_parts(const Candidate& candidate, CaseRecord& record);
+
+  Device& device_;
+  RunSettings settings_;
+  std::string problem_id_;  // of data_
+  std::unique_ptr<ProblemData> data_;
+  std::unique_ptr<GradientData> gradients_;             // null for a forward pass
+  std::optional<std::vector<Warning>> input_warnings_;  // none before they were looked for
+  std::unique_ptr<LoadedProblem> loaded_;
+  const Candidate* baseline_ = nullptr;  // the reference timed on it, which speed-ups are over
+  std::optional<PassOutputs> outputs_;
+  LayerRunner emulated_layers_;
+  GpuLayerRunner gpu_layers_;
+};
+
+}  // namespace sparkbench

@@ -1,0 +1,153 @@
+// What becomes of a kernel that draws a dropout mask of its own, and of one that declines a
+// problem.
+#include "harness/run/case_runner.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+#include <limits>
+
+#include "kernels/unsupported_error.h"
+#include "reference/exact/exact.h"
+
+namespace sparkbench {
+namespace {
+
+/// What a vendor's kernel does on a problem: its outcome, of which the rows are exact unless it
+/// changes them.
+using Behaviour = std::function<void(const Problem&, RunOutcome&)>;
+
+/// The dropout of every problem that was run, and of every one that was timed.
+struct Log {
+  std::vector<float> run, timed;
+};
+
+class VendorProblem : public LoadedProblem {
+ public:
+  VendorProblem(const ProblemData& data, const Behaviour& behave, Log& log)
+      : data_(data), behave_(behave), log_(log) {}
+
+  RunOutcome run(const Candidate&, const RunOptions&) override {
+    log_.run.push_back(data_.problem().dropout_p);
+    const auto& rows = data_.plan().rows;
+    const RoundedForward exact = rounded_forward(data_.problem(), data_.inputs(), rows);
+    RunOutcome outcome;
+    outcome.rows = gather_rows(data_.problem(), exact.o, exact.lse, rows);
+    behave_(data_.problem(), outcome);
+    return outcome;
+  }
+
+  std::vector<Timing> time(std::span<const Candidate* const>, const RunOptions&) override {
+    log_.timed.push_back(data_.problem().dropout_p);
+    return {Timing{std::vector<double>(3, 1.0), {{}, {}, {}}, "noise", true, 0.001}};
+  }
+
+ private:
+  const ProblemData& data_;
+  const Behaviour& behave_;
+  Log& log_;
+};
+
+/// A vendor's kernel.
+class VendorKernel : public Candidate {
+ public:
+  VendorKernel() : Candidate({"vendor", "", CandidateKind::kVendorKernel, Accumulator::kFp32}) {}
+  Support supports(const Problem&, Pass) const override { return {}; }
+  std::uint64_t workspace_bytes(const Problem&, Pass, bool) const override { return 0; }
+  const ArithmeticProfile& arithmetic() const override { return arithmetic_profile("hopper"); }
+  bool draws_own_dropout_mask() const override { return true; }
+};
+
+/// Has one candidate, which draws a mask of its own.
+class VendorDevice : public Device {
+ public:
+  VendorDevice(Behaviour behave, Log& log) : behave_(std::move(behave)), log_(log) {
+    info_.kind = DeviceKind::kGpu;
+    info_.sm = 90;
+    candidates_.push_back(std::make_unique<VendorKernel>());
+  }
+
+  const std::string& name() const override { return name_; }
+  const DeviceInfo& info() const override { return info_; }
+  Candidates candidates() const override { return candidates_; }
+  CheckBudget check_budget() const override {
+    return {std::numeric_limits<double>::infinity(), 1 << 20};
+  }
+  std::unique_ptr<LoadedProblem> load(const ProblemData& data, GradientData*) override {
+    return std::make_unique<VendorProblem>(data, behave_, log_);
+  }
+
+ private:
+  Behaviour behave_;
+  Log& log_;
+  std::string name_ = "cuda:0";
+  DeviceInfo info_;
+  OwnedCandidates candidates_;
+};
+
+CaseRecord run(Behaviour behave, float dropout_p, Log& log) {
+  VendorDevice device(std::move(behave), log);
+  Problem problem;
+  problem.seqlen_q = problem.seqlen_k = 16;
+  problem.dropout_p = dropout_p;
+  return CaseRunner(device, {}).run({"vendor", {Pass::kForward, problem}});
+}
+
+bool has_warning(const CaseRecord& record, const std::string& code) {
+  for (const Warning& warning : record.warnings) {
+    if (warning.code == code) return true;
+  }
+  return false;
+}
+
+void forget_o(RunOutcome& outcome) {
+  for (Half& element : outcome.rows.o) element = to_half(0.0f);
+}
+
+TEST(CaseRunnerVendor, IsJudgedWithoutDropoutAndTimedWith) {
+  Log log;
+  const CaseRecord record = run(
+      [](const Problem& problem, RunOutcome& outcome) {
+        if (problem.dropout_p > 0) forget_o(outcome);  // as wrong as a mask that is not ours
+      },
+      0.25f, log);
+  EXPECT_EQ(record.status, Status::kOk);
+  EXPECT_EQ(log.run, (std::vector<float>{0.0f, 0.25f}));
+  EXPECT_EQ(log.timed, (std::vector<float>{0.25f}));
+  ASSERT_TRUE(record.accuracy);
+  EXPECT_LT(record.accuracy->rel_l2, 1e-3);
+  EXPECT_EQ(record.problem.dropout_p, 0.25f);
+  EXPECT_TRUE(has_warning(record, "W-OWN-DROPOUT-MASK"));
+}
+
+TEST(CaseRunnerVendor, IsNotTimedWhenIncorrectWithoutDropout) {
+  Log log;
+  const CaseRecord record =
+      run([](const Problem&, RunOutcome& outcome) { forget_o(outcome); }, 0.25f, log);
+  EXPECT_EQ(record.status, Status::kIncorrect);
+  EXPECT_TRUE(log.timed.empty());
+}
+
+TEST(CaseRunnerVendor, IsJudgedDirectlyWhereNothingIsDropped) {
+  Log log;
+  const CaseRecord record = run([](const Problem&, RunOutcome&) {}, 0.0f, log);
+  EXPECT_EQ(record.status, Status::kOk);
+  EXPECT_EQ(log.run, (std::vector<float>{0.0f}));
+  EXPECT_EQ(log.timed, (std::vector<float>{0.0f}));
+  EXPECT_FALSE(has_warning(record, "W-OWN-DROPOUT-MASK"));
+}
+
+TEST(CaseRunnerVendor, IsSkippedWithItsReasonWhereItDeclines) {
+  Log log;
+  const CaseRecord record =
+      run([](const Problem&,
+             RunOutcome&) { throw UnsupportedError("cuDNN has no kernel for this graph"); },
+          0.25f, log);
+  EXPECT_EQ(record.status, Status::kSkipped);
+  ASSERT_TRUE(record.reason);
+  EXPECT_EQ(record.reason->code, "E-UNSUPPORTED");
+  EXPECT_EQ(record.reason->message, "cuDNN has no kernel for this graph");
+}
+
+}  // namespace
+}  // namespace sparkbench

@@ -1,0 +1,293 @@
+#include "harness/run/case_verdict.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <span>
+#include <utility>
+
+#include "harness/run/outcome_record.h"
+#include "reference/mask_check.h"
+
+namespace sparkbench {
+namespace {
+
+/// What an error may be by itself: three roundings to fp16 of values up to the largest |want|.
+constexpr Tolerance own_tolerance(const ErrorMetrics& /*of*/) { return {0.0, 0x1p-8}; }
+
+/// A chain of three more products and a softmax gradient, each rounded to fp16.
+constexpr Tolerance own_tolerance(const GradientErrors& /*of*/) { return {0.0, 0x1p-7}; }
+
+/// About what rounding a result to fp16 costs: beside less than that no ratio says anything.
+constexpr double kRoundingError = 0x1p-12;
+
+/// A vendor's kernel counts a window's keys in its own way.
+bool has_own_mask(const Candidate& candidate) {
+  return candidate.kind() == CandidateKind::kVendorKernel;
+}
+
+/// Once in a record: of two outputs' the larger value.
+void warn(CaseRecord& record, std::string_view code, std::string message,
+          std::optional<double> value) {
+  const auto known = std::find_if(record.warnings.begin(), record.warnings.end(),
+                                  [&](const Warning& warning) { return warning.code == code; });
+  if (known == record.warnings.end()) {
+    record.warnings.push_back({std::string(code), std::move(message), value});
+  } else if (known->value < value) {
+    *known = {std::string(code), std::move(message), value};
+  }
+}
+
+void warn_that_unfused_overflows(CaseRecord& record) {
+  warn(record, "W-UNFUSED-NOT-FINITE",
+       "the unfused computation in fp16 with the same accumulator is not finite on these inputs: "
+       "the kernel is judged by its error alone",
+       std::nullopt);
+}
+
+/// A reference measures others, so only what is not finite is incorrect. `why` it errs by more than
+/// fp16 costs on inputs that suit it.
+void warn_of_inputs(const std::string& why, CaseRecord& record) {
+  if (why.empty()) return;
+  warn(record, "W-REFERENCE-INACCURATE",
+       why + ": these inputs do not suit fp16, or the reference is wrong", std::nullopt);
+}
+
+double rmse_of(const ErrorMetrics& error) { return error.rmse; }
+double rmse_of(const GradientErrors& errors) {
+  return std::max({errors.dq.rmse, errors.dk.rmse, errors.dv.rmse});
+}
+
+double want_rms_of(const ErrorMetrics& error) { return error.want_rms; }
+double want_rms_of(const GradientErrors& errors) {
+  return std::max({errors.dq.want_rms, errors.dk.want_rms, errors.dv.want_rms});
+}
+
+std::size_t nonfinite_of(const ErrorMetrics& error) { return error.nonfinite; }
+std::size_t nonfinite_of(const GradientErrors& errors) {
+  return errors.dq.nonfinite + errors.dk.nonfinite + errors.dv.nonfinite;
+}
+
+/// Relative to the largest of the outputs that are measured together.
+double rel_l2_of(const ErrorMetrics& error) { return error.rel_l2; }
+double rel_l2_of(const GradientErrors& errors) {
+  const double want_rms = want_rms_of(errors);
+  return want_rms == 0.0 ? 0.0 : rmse_of(errors) / want_rms;
+}
+
+template <class Errors>
+void warn_that_unfused_errs(const Errors& unfused, const Tolerance& tolerance, CaseRecord& record) {
+  const double error = rel_l2_of(unfused);
+  if (error <= Tolerance{}.most) return;
+  warn(
+      record, "W-UNFUSED-INACCURATE",
+      fmt::format("the unfused computation in fp16 with the same accumulator itself errs by {:.3g} "
+                  "% on these inputs and measures nothing: a kernel may err by {:.3g} %",
+                  100 * error, 100 * tolerance.most),
+      error);
+}
+
+/// Of what is ok beside the unfused computation with its own accumulator alone.
+template <class Errors>
+void warn_over_unfused(const Errors& error, const Tolerance& tolerance, CaseRecord& record) {
+  const std::optional<double> ratio = worst_error_over_unfused(record);
+  if (!ratio || *ratio <= tolerance.ratio) return;
+  if (rmse_of(error) <= kRoundingError * want_rms_of(error)) return;
+  warn(record, kOverUnfusedWarning,
+       fmt::format("as accurate as its accumulator allows, but the error is over {:g} times that "
+                   "of the unfused computation with FP32 accumulators",
+                   tolerance.ratio),
+       ratio);
+}
+
+/// The larger of two values, for each error that the rule reads.
+void take_larger(const ErrorMetrics& other, ErrorMetrics& error) {
+  for (double ErrorMetrics::*metric : {&ErrorMetrics::rel_l2, &ErrorMetrics::rmse,
+                                       &ErrorMetrics::max_abs, &ErrorMetrics::lse_max_abs}) {
+    error.*metric = std::max(error.*metric, other.*metric);
+  }
+}
+void take_larger(const GradientErrors& other, GradientErrors& errors) {
+  take_larger(other.dq, errors.dq);
+  take_larger(other.dk, errors.dk);
+  take_larger(other.dv, errors.dv);
+}
+
+/// Beside the first (harness/README.md, "What an error may be").
+constexpr unsigned kRoundingDraws = 8;
+
+/// Why it is wrong beside the largest errors of the unfused computation over several draws of its
+/// rounding errors. `in_draw(i)` are its errors in one, `measure` at first those in the usual one.
+template <class Errors, class InDraw>
+std::string why_wrong_in_any_draw(const Tolerance& tolerance, const Errors& error,
+                                  const InDraw& in_draw, Errors& measure, CaseRecord& record) {
+  std::string why = why_incorrect(error, measure, tolerance);
+  if (why.empty() || nonfinite_of(error) != 0) return why;
+  for (unsigned draw = 1; draw <= kRoundingDraws && !why.empty(); ++draw) {
+    const Errors& other = in_draw(draw);
+    if (nonfinite_of(other) != 0) continue;
+    take_larger(other, measure);
+    why = why_incorrect(error, measure, tolerance);
+  }
+  if (!why.empty()) return why;
+  warn(record, "W-ROUNDING-BY-CHANCE",
+       "the error is over what the unfused computation allows with its sums in their usual order, "
+       "and not over what it allows with other rounding errors of the same size",
+       std::nullopt);
+  return "";
+}
+
+/// The standard deviation of the rounding errors of FP16 sums, relative to the output
+/// (harness/README.md, "What an error may be").
+double deviation_of_fp16_sums(const Problem& problem, double largest_score) {
+  const double of_rounding = 0x1p-10 / std::sqrt(12.0);
+  const double rounds_of_score = std::ceil(problem.head_dim / 4.0);
+  const double rounds_of_output = std::ceil(std::max(problem.seqlen_q, problem.seqlen_k) / 4.0);
+  return of_rounding *
+         std::sqrt(largest_score * largest_score * rounds_of_score + rounds_of_output);
+}
+
+double largest_finite(std::span<const float> lse) {
+  float largest = 0;
+  for (const float value : lse) {
+    if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
+  }
+  return largest;
+}
+
+/// What a kernel may err by.
+struct Allowance {
+  Tolerance beside_unfused;
+  double of_sums = 0;  // that FP16 sums explain, where the kernel has such
+};
+
+Allowance allowance_of(const Judged& judged, const Problem& problem, double largest_score) {
+  Allowance allowance{judged.tolerance};
+  if (judged.candidate.accumulator() != Accumulator::kFp16) return allowance;
+  const double deviation = deviation_of_fp16_sums(problem, largest_score);
+  allowance.of_sums = std::min(2 * deviation, 0x1p-3);
+  Tolerance& tolerance = allowance.beside_unfused;
+  tolerance.floor = std::max(tolerance.floor, std::min(deviation / 4, 0x1p-9));
+  tolerance.most = std::max(tolerance.most, allowance.of_sums);
+  return allowance;
+}
+
+/// Why the errors are too large, empty when they are not. `unfused(draw)` are those of the unfused
+/// computation with the same accumulator, `mask_in_doubt(why)` is why_mask_in_doubt() with a rule.
+template <class Errors, class Unfused, class MaskInDoubt>
+std::string judge(const Candidate& candidate, const Allowance& allowance, const Errors& error,
+                  const Unfused& unfused, const MaskInDoubt& mask_in_doubt, CaseRecord& record) {
+  const Tolerance& tolerance = allowance.beside_unfused;
+  Tolerance own = own_tolerance(error);
+  const bool is_reference = candidate.role() == Role::kReference;
+  if (is_reference && nonfinite_of(error) == 0) {
+    warn_of_inputs(why_incorrect(error, Errors{}, own), record);
+    return "";
+  }
+  own.floor = std::max(own.floor, allowance.of_sums);
+  Errors measure = unfused(0);
+  const bool has_measure = nonfinite_of(measure) == 0;
+  if (!has_measure && !is_reference) warn_that_unfused_overflows(record);
+  if (has_measure && !is_reference) warn_that_unfused_errs(measure, tolerance, record);
+  std::string wrong = has_measure
+                          ? why_wrong_in_any_draw(tolerance, error, unfused, measure, record)
+                          : why_incorrect(error, Errors{}, own);
+  if (!has_own_mask(candidate) || !wrong.empty()) return wrong;
+  return mask_in_doubt([&](const Errors& of) {
+    return has_measure ? why_incorrect(of, measure, tolerance) : why_incorrect(of, Errors{}, own);
+  });
+}
+
+/// What O may be off by as an output is no fault of the gradients that are computed from it.
+void allow_a_unit_of_o(const GradientErrors& of_a_unit, GradientErrors& error) {
+  for (ErrorMetrics GradientErrors::*gradient :
+       {&GradientErrors::dq, &GradientErrors::dk, &GradientErrors::dv}) {
+    (error.*gradient).given_rms = (of_a_unit.*gradient).rmse;
+    (error.*gradient).given_max = (of_a_unit.*gradient).max_abs;
+  }
+}
+
+/// Those of an unfused computation with the candidate's accumulator.
+TensorCores same_cores(const Candidate& candidate, unsigned draw) {
+  return {candidate.arithmetic(), candidate.accumulator().value_or(Accumulator::kFp32), draw};
+}
+
+}  // namespace
+
+std::string judge_outputs(const Judged& judged, ProblemData& data, GradientData* gradients,
+                          const RunOutcome& outcome, CaseRecord& record) {
+  const bool has_forward = gradients == nullptr || !outcome.rows.lse.empty();
+  std::string of_o = has_forward ? judge_forward(judged, data, outcome, record) : "";
+  if (gradients == nullptr) return of_o;
+  const std::string of_gradients = judge_backward(judged, data, *gradients, outcome, record);
+  if (of_o.empty() || of_gradients.empty()) return of_o.empty() ? of_gradients : "o: " + of_o;
+  return fmt::format("o: {}; {}", of_o, of_gradients);
+}
+
+std::string judge_forward(const Judged& judged, ProblemData& data, const RunOutcome& outcome,
+                          CaseRecord& record) {
+  const Candidate& candidate = judged.candidate;
+  const ErrorMetrics error = data.error_of(outcome.rows);
+  const auto unfused = [&](unsigned draw) -> const ErrorMetrics& {
+    return data.unfused_error(same_cores(candidate, draw));
+  };
+  const ErrorMetrics& fp32 = data.unfused_error({candidate.arithmetic()});
+  record.accuracy = make_accuracy("o", error, {unfused(0), fp32}, outcome.rows.o);
+  if (error.nonfinite == 0) record.accuracy->lse_max_abs = error.lse_max_abs;
+  record.accuracy->worst_index = worst_position(data.plan().rows, error, data.problem());
+  add_rows(data.plan().rows, data.plan().weights, error, *record.accuracy);
+  add_mask_and_repeatability(data.dropout_mask(), outcome, *record.accuracy);
+  const auto mask_in_doubt = [&](const auto& why) {
+    return why_mask_in_doubt(data.problem(), data.inputs(), data.plan().rows, outcome.rows, why);
+  };
+  const Allowance allowance = allowance_of(judged, data.problem(), error.lse_want_max_abs);
+  std::string why = judge(candidate, allowance, error, unfused, mask_in_doubt, record);
+  if (why.empty()) warn_over_unfused(error, judged.tolerance, record);
+  return why;
+}
+
+std::string judge_backward(const Judged& judged, ProblemData& data, GradientData& gradients,
+                           const RunOutcome& outcome, CaseRecord& record) {
+  const Candidate& candidate = judged.candidate;
+  const HalfGradients& got = outcome.gradients;
+  GradientErrors error = gradients.errors_of(got);
+  const auto after =
+      record.accuracy ? GradientData::After::kOwnForward : GradientData::After::kNothing;
+  const auto unfused = [&](unsigned draw) -> const GradientErrors& {
+    return gradients.unfused_errors(same_cores(candidate, draw), after);
+  };
+  const GradientErrors& same = unfused(0);
+  const GradientErrors& fp32 = gradients.unfused_errors({candidate.arithmetic()}, after);
+  GradientAccuracy accuracy{make_accuracy("dq", error.dq, {same.dq, fp32.dq}, got.dq),
+                            make_accuracy("dk", error.dk, {same.dk, fp32.dk}, got.dk),
+                            make_accuracy("dv", error.dv, {same.dv, fp32.dv}, got.dv),
+                            std::exchange(record.accuracy, std::nullopt)};
+  const GradientRows& rows = gradients.plan().rows;
+  accuracy.dq.worst_index = worst_position(rows.dq, error.dq, data.problem());
+  accuracy.dk.worst_index = worst_position(rows.dkv, error.dk, data.problem());
+  accuracy.dv.worst_index = worst_position(rows.dkv, error.dv, data.problem());
+  const GradientPlan& plan = gradients.plan();
+  add_rows(rows.dq, plan.dq_weights, error.dq, accuracy.dq);
+  add_rows(rows.dkv, plan.dkv_weights, error.dk, accuracy.dk);
+  add_rows(rows.dkv, plan.dkv_weights, error.dv, accuracy.dv);
+  for (Accuracy* gradient : {&accuracy.dq, &accuracy.dk, &accuracy.dv}) {
+    add_mask_and_repeatability(data.dropout_mask(), outcome, *gradient);
+  }
+  record.gradient_accuracy = std::move(accuracy);
+  const auto mask_in_doubt = [&](const auto& why) {
+    return why_mask_in_doubt(data.problem(), gradients.inputs(), rows, got, why);
+  };
+  if (after == GradientData::After::kOwnForward &&
+      !why_incorrect(error, same, judged.tolerance).empty()) {
+    allow_a_unit_of_o(gradients.errors_of_a_unit(), error);
+  }
+  const double largest_score = largest_finite(gradients.inputs().lse);
+  const Allowance allowance = allowance_of(judged, data.problem(), largest_score);
+  std::string why = judge(candidate, allowance, error, unfused, mask_in_doubt, record);
+  if (why.empty()) warn_over_unfused(error, judged.tolerance, record);
+  return why;
+}
+
+}  // namespace sparkbench

@@ -1,0 +1,89 @@
+#include "harness/run/outcome_record.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+namespace sparkbench {
+namespace {
+
+DeviceInfo emulated_chip(int sm) {
+  DeviceInfo device;
+  device.kind = DeviceKind::kEmulated;
+  device.sm = sm;
+  return device;
+}
+
+RunOutcome emulated_outcome() {
+  RunOutcome outcome;
+  outcome.emulation.emplace();
+  outcome.emulation->counters.mma_m8n8k4 = 1000;
+  outcome.emulation->counters.mma_fp16acc = 400;
+  outcome.emulation->counters.global_sectors_added = 7;
+  outcome.emulation->grid_counters.mma_m8n8k4 = 5000;
+  return outcome;
+}
+
+CaseRecord record_of(const RunOutcome& outcome, const DeviceInfo& device) {
+  CaseRecord record;
+  record.flops = 2048 * 5000;
+  record.bytes = 640;
+  record_outcome(outcome, device, record);
+  return record;
+}
+
+TEST(RecordOutcome, KeepsTheCountsOfWhatWasEmulated) {
+  const CaseRecord record = record_of(emulated_outcome(), emulated_chip(70));
+  EXPECT_EQ(record.emulation.value().mma, 1000u);
+  EXPECT_EQ(record.emulation->mma_fp16acc, 400u);
+  EXPECT_EQ(record.emulation->global_sectors_added, 7u);
+}
+
+TEST(RecordOutcome, BoundsAV100ByTheWholeGridsCounts) {
+  RunOutcome outcome = emulated_outcome();
+  const CaseRecord record = record_of(outcome, emulated_chip(70));
+  EXPECT_NEAR(record.bound.value().tflops, 125.3, 0.1);
+  EXPECT_FALSE(record.bound->scaled_from_sample);
+  EXPECT_TRUE(record.warnings.empty());
+  outcome.emulation->is_sample = true;
+  EXPECT_TRUE(record_of(outcome, emulated_chip(70)).bound.value().scaled_from_sample);
+}
+
+TEST(RecordOutcome, SaysWhyOtherChipsHaveNoBound) {
+  for (const int sm : {75, 80, 90}) {
+    const CaseRecord record = record_of(emulated_outcome(), emulated_chip(sm));
+    EXPECT_FALSE(record.bound.has_value());
+    ASSERT_EQ(record.warnings.size(), 1u);
+    EXPECT_EQ(record.warnings[0].code, "W-NO-BOUND");
+  }
+}
+
+TEST(RecordOutcome, NeitherBoundsNorWarnsWhereNothingWasEmulated) {
+  const CaseRecord record = record_of({}, emulated_chip(70));
+  EXPECT_FALSE(record.bound.has_value());
+  EXPECT_FALSE(record.emulation.has_value());
+  EXPECT_TRUE(record.warnings.empty());
+}
+
+ErrorMetrics of_rel_l2(double rel_l2) {
+  ErrorMetrics metrics;
+  metrics.rel_l2 = rel_l2;
+  return metrics;
+}
+
+TEST(MakeAccuracy, ComparesWithBothUnfusedComputations) {
+  const ErrorMetrics error = of_rel_l2(3.0), same = of_rel_l2(6.0), fp32 = of_rel_l2(1.0);
+  const Accuracy accuracy = make_accuracy("o", error, {same, fp32}, {});
+  EXPECT_EQ(accuracy.error_ratio, 0.5);
+  EXPECT_EQ(accuracy.error_over_unfused, 3.0);
+}
+
+TEST(MakeAccuracy, HasNoRatioThatIsNotFinite) {
+  const ErrorMetrics error = of_rel_l2(3.0), none = of_rel_l2(std::nan("")), zero = of_rel_l2(0.0);
+  const Accuracy accuracy = make_accuracy("o", error, {none, zero}, {});
+  EXPECT_FALSE(accuracy.error_ratio.has_value());
+  EXPECT_FALSE(accuracy.error_over_unfused.has_value());
+}
+
+}  // namespace
+}  // namespace sparkbench

@@ -1,0 +1,113 @@
+#include "harness/run/problems/own_tensors.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <stdexcept>
+#include <utility>
+
+#include "harness/run/problems/tensor_file.h"
+#include "harness/run/problems/tensor_warnings.h"
+#include "sweeps/usage_error.h"
+
+namespace sparkbench {
+namespace {
+
+template <class... Values>
+[[noreturn]] void reject(fmt::format_string<Values...> format, Values&&... values) {
+  throw std::invalid_argument(fmt::format(format, std::forward<Values>(values)...));
+}
+
+std::string text_of(const TensorShape& shape) {
+  return fmt::format("[{}, {}, {}, {}]", shape.batch, shape.seqlen, shape.heads, shape.head_dim);
+}
+
+void require_like(const char* name, const TensorShape& shape, const char* other_name,
+                  const TensorShape& other) {
+  if (shape == other) return;
+  reject("tensor '{}' is {}, '{}' is {}; their shapes must be equal", name, text_of(shape),
+         other_name, text_of(other));
+}
+
+/// Checks the tensors' shapes and makes them a problem's.
+Problem extents_of(const TensorFile& file) {
+  const TensorShape q = file.shape_of("q"), k = file.shape_of("k");
+  if (q.heads % k.heads != 0) {
+    const bool looks_transposed = q.seqlen == k.seqlen && q.seqlen < std::min(q.heads, k.heads);
+    reject("tensor 'k' has {} heads, 'q' has {}; those of k must divide those of q{}", k.heads,
+           q.heads,
+           looks_transposed
+               ? ": are these [batch, heads, seqlen, head_dim]? Then save x.transpose(1, 2)"
+               : "");
+  }
+  if (k.batch != q.batch || k.head_dim != q.head_dim) {
+    reject("tensor 'k' is {}, 'q' is {}; they may differ in length and heads alone", text_of(k),
+           text_of(q));
+  }
+  require_like("v", file.shape_of("v"), "k", k);
+  if (file.has("d_o")) require_like("d_o", file.shape_of("d_o"), "q", q);
+  Problem problem;
+  problem.batch = q.batch;
+  problem.heads = q.heads;
+  problem.heads_k = k.heads;
+  problem.seqlen_q = q.seqlen;
+  problem.seqlen_k = k.seqlen;
+  problem.head_dim = q.head_dim;
+  return problem;
+}
+
+std::vector<Warning> warnings_of(const OwnTensors& tensors, const TensorFile& file) {
+  const OwnedInputs& inputs = tensors.inputs;
+  std::vector<SmallValues> small;
+  for (const auto& [name, values] :
+       {std::pair{"q", &inputs.q}, {"k", &inputs.k}, {"v", &inputs.v}, {"d_o", &tensors.d_o}}) {
+    if (!values->empty()) small.push_back(count_small_values(name, *values, file.vanished(name)));
+  }
+  std::vector<Warning> warnings = warn_of_small_values(small);
+  if (auto transposed = warn_of_transposed(tensors.extents)) {
+    warnings.insert(warnings.begin(), std::move(*transposed));
+  }
+  return warnings;
+}
+
+/// Throws std::invalid_argument when reading the tensors would take more memory than there is. They
+/// stay as fp16; while one is read, so do its bytes and its values in fp32.
+void require_memory(const TensorFile& file, std::uint64_t there_is) {
+  std::uint64_t kept = 0, passing = 0;
+  for (const char* const name : {"q", "k", "v", "d_o"}) {
+    if (!file.has(name)) continue;
+    const TensorShape shape = file.shape_of(name);
+    std::uint64_t elements = 1;
+    for (const int extent : {shape.batch, shape.seqlen, shape.heads, shape.head_dim}) {
+      elements *= static_cast<std::uint64_t>(extent);
+    }
+    kept += elements * sizeof(Half);
+    passing = std::max(passing, file.stored_bytes(name) + elements * sizeof(float));
+  }
+  if (kept + passing <= there_is) return;
+  reject(
+      "reading its tensors takes {:.1f} GiB of memory, there is {:.1f} GiB; give fewer heads, "
+      "batches or rows",
+      static_cast<double>(kept + passing) / (1 << 30), static_cast<double>(there_is) / (1 << 30));
+}
+
+}  // namespace
+
+OwnTensors read_own_tensors(const std::string& path, std::uint64_t most_memory_bytes) {
+  try {
+    TensorFile file(path);
+    OwnTensors tensors;
+    tensors.path = path;
+    tensors.extents = extents_of(file);
+    require_memory(file, most_memory_bytes);
+    tensors.inputs = {file.read("q"), file.read("k"), file.read("v")};
+    if (file.has("d_o")) tensors.d_o = file.read("d_o");
+    tensors.hash = file.hash();
+    tensors.warnings = warnings_of(tensors, file);
+    return tensors;
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(fmt::format("--tensors: '{}': {}", path, error.what()));
+  }
+}
+
+}  // namespace sparkbench

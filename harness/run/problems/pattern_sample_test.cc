@@ -1,0 +1,97 @@
+#include "harness/run/problems/pattern_sample.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "harness/run/problems/check_plan.h"
+
+namespace sparkbench {
+namespace {
+
+constexpr double kUnlimited = 1e30;
+
+Problem problem_of(const std::string& spec, int heads = 2) {
+  Problem problem{.batch = 2, .heads = heads, .seqlen_q = 1024, .seqlen_k = 1024, .head_dim = 64};
+  problem.sparse = make_sparse_mask(spec, 1024, 1024);
+  return problem;
+}
+
+bool has(const std::vector<int>& rows, int row) {
+  return std::find(rows.begin(), rows.end(), row) != rows.end();
+}
+
+std::vector<int> borders_of(const std::string& spec, std::size_t most = 64) {
+  return border_rows(make_sparse_mask(spec, 1024, 1024)->pattern, 0, most);
+}
+
+TEST(BorderRows, AreWhereAPatternChanges) {
+  const std::vector<int> global = borders_of("longformer:100:70");
+  for (const int row : {69, 70}) EXPECT_TRUE(has(global, row)) << row;
+  const std::vector<int> documents = borders_of("documents:100:333:591");
+  for (const int row : {99, 100, 432, 433}) EXPECT_TRUE(has(documents, row)) << row;
+  const std::vector<int> sinks = borders_of("sink:4+window:200");
+  for (const int row : {203, 204}) EXPECT_TRUE(has(sinks, row)) << row;
+  EXPECT_TRUE(borders_of("window:5000+strided:1").empty());
+}
+
+TEST(BorderRows, AreAsManyAsAskedFor) {
+  for (const std::size_t most : {1u, 2u, 7u}) {
+    const std::vector<int> rows = borders_of("blocked:50", most);
+    EXPECT_EQ(rows.size(), most);
+    EXPECT_TRUE(std::is_sorted(rows.begin(), rows.end()));
+  }
+}
+
+TEST(KeysPerRow, AreThoseOfTilesOrOfTasks) {
+  const auto mask = make_sparse_mask("chunk:128", 1024, 1024);
+  EXPECT_EQ(keys_per_row(*mask, 128), 128);
+  EXPECT_EQ(keys_per_row(*mask, 1), 1024);  // 32 rows that are spread see all
+  EXPECT_EQ(keys_per_row(*make_sparse_mask("chunk:16", 1024, 1024), 1), 32 * 16);
+  EXPECT_EQ(keys_per_row(*make_sparse_mask("strided:64/chunk:64", 1024, 1024), 128), 1024);
+}
+
+TEST(CheckPlan, OfAPatternHasTheTilesOfItsBorders) {
+  const Problem problem = problem_of("documents:500:524/full");
+  const CheckPlan plan = make_check_plan(problem, {1.0, kUnlimited});
+  const auto has_tile = [&](int tile, int head) {
+    return std::find(plan.tiles.begin(), plan.tiles.end(), SampleTile{tile, head, 1}) !=
+           plan.tiles.end();
+  };
+  EXPECT_TRUE(has_tile(3, 0));       // rows 499 and 500, a stratum of their own
+  EXPECT_EQ(plan.tiles.size(), 6u);  // that, and some of 500, 524 and 1024 keys
+  EXPECT_TRUE(std::is_sorted(plan.rows.begin(), plan.rows.end()));
+  EXPECT_EQ(plan.rows.size(), 6u * 128);
+}
+
+TEST(CheckPlan, OfAPatternOnAGpuHasTheRowsOfItsBorders) {
+  const CheckPlan plan =
+      make_check_plan(problem_of("documents:500:524"), {kUnlimited * 1e300, 1e6});
+  for (const int row : {499, 500}) {
+    const auto at = std::lower_bound(plan.rows.begin(), plan.rows.end(), QueryRow{1, 1, row});
+    ASSERT_NE(at, plan.rows.end());
+    EXPECT_EQ(*at, (QueryRow{1, 1, row}));
+    EXPECT_EQ(plan.weights[static_cast<std::size_t>(at - plan.rows.begin())], 0);
+  }
+  EXPECT_LT(plan.rows.size(), 1500u);
+}
+
+TEST(GradientPlan, OfAPatternHasAHeadOfEachUnion) {
+  const Problem problem = problem_of("documents:500:524/full/chunk:100", 4);
+  for (const double emulate_flops : {1.0, kUnlimited * 1e300}) {
+    const GradientPlan plan = make_gradient_plan(problem, {emulate_flops, 1e6});
+    std::vector<int> heads;
+    for (const QueryRow& r : plan.rows.dq) {
+      if (heads.empty() || heads.back() != r.head) heads.push_back(r.head);
+    }
+    EXPECT_EQ(heads, (std::vector<int>{1, 2, 3}));
+    EXPECT_TRUE(std::is_sorted(plan.rows.dkv.begin(), plan.rows.dkv.end()));
+    EXPECT_TRUE(std::is_sorted(plan.forward_rows.begin(), plan.forward_rows.end()));
+    // Head 3 has the first union again, and head 2 the last.
+    EXPECT_TRUE(std::binary_search(plan.rows.dq.begin(), plan.rows.dq.end(), QueryRow{1, 3, 500}));
+    EXPECT_TRUE(std::binary_search(plan.rows.dkv.begin(), plan.rows.dkv.end(), KeyRow{1, 3, 500}));
+  }
+}
+
+}  // namespace
+}  // namespace sparkbench
