@@ -1,6 +1,5 @@
 // Faults that a study plants into the kernels, one at a time, to learn whether the program and the
-// kernels' tests find them (harness/e2e/planted_faults_study.py). A macro stands around what is
-// right:
+// kernels' tests find them (harness/e2e/planted_faults_study.py). A macro is around what is right:
 //   SPARK_PLANTED(kFault, sound, faulty)     an expression, and what the fault makes of it
 //   SPARK_UNLESS_PLANTED(kFault, statement)  a statement, which the fault leaves out
 // A normal build compiles the sound code, token for token, and nothing else: its machine code is
