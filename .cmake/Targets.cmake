@@ -44,7 +44,7 @@ function(sparkbench_build_quickly target)
 endfunction()
 
 # Tests are compiled into one program a room, which the room's CMakeLists.txt names:
-#   set(SPARKBENCH_TEST_PROGRAM results)   # results_tests, and results_gpu_tests of LABEL gpu
+#   set(SPARKBENCH_TEST_PROGRAM results)   # tests/results_tests, and _gpu_tests of LABEL gpu
 #
 # sparkbench_tests([FOLDER f] TESTS x ... [LINK lib ...] [LABEL cpu|gpu]): x_test of f/x_test.cc
 function(sparkbench_tests)
@@ -71,7 +71,7 @@ endfunction()
 function(sparkbench_precompile_gtest name)
   set(owner sparkbench_gtest_header${SPARKBENCH_TESTS_OPTIMIZATION})
   if(NOT TARGET ${owner})
-    file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/${owner}.cc CONTENT "")
+    file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/${owner}.cc CONTENT "int main() {}\n")
     add_executable(${owner} ${PROJECT_BINARY_DIR}/${owner}.cc)  # as tests are: position-independent
     sparkbench_test_flags(${owner})
     target_link_libraries(${owner} PRIVATE ${SPARKBENCH_GTEST})
@@ -82,6 +82,7 @@ endfunction()
 
 function(sparkbench_test_program name)
   add_executable(${name} ${PROJECT_SOURCE_DIR}/kernels/testing/test_main.cc)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
   sparkbench_test_flags(${name})
   target_link_libraries(${name} PRIVATE ${SPARKBENCH_GTEST})
   sparkbench_precompile_gtest(${name})

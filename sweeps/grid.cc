@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "sweeps/layer_axes.h"
@@ -85,6 +86,11 @@ std::vector<SweepCase> expand_grid(const GridAxes& grid, std::uint64_t seed) {
     for (const std::string& kernel : grid.kernels) cases.push_back({kernel, each});
   }
   return cases;
+}
+
+bool has_backward(const std::vector<SweepCase>& cases) {
+  return std::any_of(cases.begin(), cases.end(),
+                     [](const SweepCase& each) { return each.problem.pass != Pass::kForward; });
 }
 
 }  // namespace sparkbench

@@ -33,4 +33,7 @@ struct SweepCase {
 /// for a layer's sequences with other keys than rows, and for too many.
 std::vector<SweepCase> expand_grid(const GridAxes& grid, std::uint64_t seed);
 
+/// Whether any case has a backward pass.
+bool has_backward(const std::vector<SweepCase>& cases);
+
 }  // namespace sparkbench

@@ -127,5 +127,11 @@ TEST(Grid, DrawsTheLengthsOfEachProblem) {
   EXPECT_EQ(empty.seqlen_q, 0);
 }
 
+TEST(Grid, SaysWhetherAnyCaseHasABackwardPass) {
+  EXPECT_FALSE(has_backward(cases_of({{"--pass", "fwd"}})));
+  EXPECT_TRUE(has_backward(cases_of({{"--pass", "fwd,bwd"}})));
+  EXPECT_FALSE(has_backward({}));
+}
+
 }  // namespace
 }  // namespace sparkbench

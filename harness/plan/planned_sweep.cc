@@ -33,11 +33,6 @@ void use_extents(const Problem& extents, AxisFlags& flags) {
   }
 }
 
-bool has_backward(const std::vector<SweepCase>& cases) {
-  return std::any_of(cases.begin(), cases.end(),
-                     [](const SweepCase& each) { return each.problem.pass != Pass::kForward; });
-}
-
 /// Throws UsageError for a name that is known, but not on this device or machine.
 void check_are_here(const AxisFlags& flags, const std::vector<std::string>& known,
                     const Device& device) {

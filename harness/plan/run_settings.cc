@@ -12,11 +12,6 @@
 namespace sparkbench {
 namespace {
 
-bool has_backward(const std::vector<SweepCase>& cases) {
-  return std::any_of(cases.begin(), cases.end(),
-                     [](const SweepCase& each) { return each.problem.pass != Pass::kForward; });
-}
-
 /// "normal,uniform": each once.
 std::string inputs_of(const std::vector<SweepCase>& cases) {
   std::vector<std::string> inputs;

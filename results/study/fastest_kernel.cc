@@ -25,7 +25,7 @@ struct Taken {
 /// By problem and model of device.
 using TakenByProblem = std::map<std::string, Taken>;
 
-struct Candidate {
+struct KernelTimes {
   std::string kernel;
   TakenByProblem taken;
 };
@@ -88,39 +88,39 @@ std::set<std::string> wrong_kernels(const std::vector<CaseRecord>& cases) {
   return wrong;
 }
 
-std::vector<Candidate> candidates_of(const std::vector<CaseRecord>& cases, const Method& method,
-                                     bool is_measured) {
+std::vector<KernelTimes> times_by_kernel(const std::vector<CaseRecord>& cases, const Method& method,
+                                         bool is_measured) {
   const std::set<std::string> wrong = wrong_kernels(cases);
-  std::vector<Candidate> candidates;
+  std::vector<KernelTimes> kernels;
   const bool has_run = !did_nothing_run(cases);
   for (const CaseRecord& record : cases) {
     if (has_run && record.status == Status::kPredicted) continue;
     const auto taken = taken_by(record, method, is_measured);
     if (!taken || wrong.contains(record.kernel)) continue;
-    auto candidate = std::find_if(candidates.begin(), candidates.end(), [&](const Candidate& each) {
+    auto kernel = std::find_if(kernels.begin(), kernels.end(), [&](const KernelTimes& each) {
       return each.kernel == record.kernel;
     });
-    if (candidate == candidates.end()) {
-      candidate = candidates.insert(candidates.end(), {record.kernel, {}});
+    if (kernel == kernels.end()) {
+      kernel = kernels.insert(kernels.end(), {record.kernel, {}});
     }
-    candidate->taken.emplace(key_of(record), *taken);
+    kernel->taken.emplace(key_of(record), *taken);
   }
-  return candidates;
+  return kernels;
 }
 
-double mean_log_ms(const Candidate& candidate) {
+double mean_log_ms(const KernelTimes& kernel) {
   double sum = 0;
-  for (const auto& [key, taken] : candidate.taken) sum += std::log(taken.likely);
-  return sum / static_cast<double>(candidate.taken.size());
+  for (const auto& [key, taken] : kernel.taken) sum += std::log(taken.likely);
+  return sum / static_cast<double>(kernel.taken.size());
 }
 
 /// Those on at least half as many problems as the most; the names of the others go to `left_out`.
-std::vector<Candidate> with_many_problems(const std::vector<Candidate>& candidates,
-                                          std::vector<std::string>& left_out) {
+std::vector<KernelTimes> with_many_problems(const std::vector<KernelTimes>& kernels,
+                                            std::vector<std::string>& left_out) {
   std::size_t most = 0;
-  for (const Candidate& each : candidates) most = std::max(most, each.taken.size());
-  std::vector<Candidate> rivals;
-  for (const Candidate& each : candidates) {
+  for (const KernelTimes& each : kernels) most = std::max(most, each.taken.size());
+  std::vector<KernelTimes> rivals;
+  for (const KernelTimes& each : kernels) {
     if (2 * each.taken.size() >= most) {
       rivals.push_back(each);
     } else {
@@ -131,18 +131,18 @@ std::vector<Candidate> with_many_problems(const std::vector<Candidate>& candidat
 }
 
 /// Leaves each the problems that all have.
-void keep_shared_problems(std::vector<Candidate>& rivals) {
-  const std::vector<Candidate> all = rivals;
-  for (Candidate& rival : rivals) {
+void keep_shared_problems(std::vector<KernelTimes>& rivals) {
+  const std::vector<KernelTimes> all = rivals;
+  for (KernelTimes& rival : rivals) {
     std::erase_if(rival.taken, [&](const auto& problem) {
       return !std::ranges::all_of(
-          all, [&](const Candidate& each) { return each.taken.contains(problem.first); });
+          all, [&](const KernelTimes& each) { return each.taken.contains(problem.first); });
     });
   }
 }
 
 /// Both are of the same problems.
-Lead lead_over(const Candidate& other, const Candidate& first, bool is_measured) {
+Lead lead_over(const KernelTimes& other, const KernelTimes& first, bool is_measured) {
   double low = 0, likely = 0, high = 0, variance = 0;
   bool has_errors = true;
   for (const auto& [key, ours] : first.taken) {
@@ -181,7 +181,7 @@ std::string base_of(const std::vector<CaseRecord>& cases, const std::string& ker
 }
 
 /// By the model's own band, whose ends know what the two share.
-std::optional<Lead> predicted_lead(const std::vector<CaseRecord>& cases, const Candidate& first,
+std::optional<Lead> predicted_lead(const std::vector<CaseRecord>& cases, const KernelTimes& first,
                                    const std::string& base) {
   std::vector<double> low, likely, high;
   for (const CaseRecord& record : cases) {
@@ -197,12 +197,12 @@ std::optional<Lead> predicted_lead(const std::vector<CaseRecord>& cases, const C
   return Lead{base, *mean, geometric_mean(low), geometric_mean(high)};
 }
 
-void add_base(const std::vector<CaseRecord>& cases, const std::vector<Candidate>& rivals,
-              const Candidate& first, FastestKernel& fastest) {
+void add_base(const std::vector<CaseRecord>& cases, const std::vector<KernelTimes>& rivals,
+              const KernelTimes& first, FastestKernel& fastest) {
   const std::string base = base_of(cases, first.kernel, fastest.is_measured);
   if (base.empty() || fastest.is_baseline) return;
   if (!fastest.is_measured) fastest.over_base = predicted_lead(cases, first, base);
-  for (const Candidate& each : rivals) {
+  for (const KernelTimes& each : rivals) {
     if (fastest.is_measured && each.kernel == base) {
       fastest.over_base = lead_over(each, first, true);
     }
@@ -213,10 +213,10 @@ const CaseRecord& first_case_of(const std::vector<CaseRecord>& cases, const std:
   return *std::ranges::find(cases, kernel, &CaseRecord::kernel);
 }
 
-void add_rivals(const std::vector<CaseRecord>& cases, const std::vector<Candidate>& rivals,
+void add_rivals(const std::vector<CaseRecord>& cases, const std::vector<KernelTimes>& rivals,
                 FastestKernel& fastest) {
   const auto error = mean_error_over_unfused(cases, fastest.kernel);
-  for (const Candidate& each : rivals) {
+  for (const KernelTimes& each : rivals) {
     if (each.kernel == fastest.kernel) continue;
     const CaseRecord& record = first_case_of(cases, each.kernel);
     Rival rival{lead_over(each, rivals.front(), fastest.is_measured), record.role,
@@ -228,7 +228,7 @@ void add_rivals(const std::vector<CaseRecord>& cases, const std::vector<Candidat
 }
 
 /// The problem counts whose unfused computation takes most.
-void add_memory(const std::vector<CaseRecord>& cases, const Candidate& first,
+void add_memory(const std::vector<CaseRecord>& cases, const KernelTimes& first,
                 FastestKernel& fastest) {
   for (const CaseRecord& record : cases) {
     if (record.kernel != first.kernel || !record.memory_bytes || !record.memory_bytes->unfused ||
@@ -272,7 +272,7 @@ std::string why_nobody_competes(const std::vector<CaseRecord>& cases) {
 }
 
 /// Why the rivals, of the problems that they share, are not compared; "" where they are.
-std::string why_not_compared(const std::vector<Candidate>& rivals, bool has_others,
+std::string why_not_compared(const std::vector<KernelTimes>& rivals, bool has_others,
                              bool is_complete) {
   if (rivals.front().taken.empty()) return "the kernels ran on no problem that all of them share";
   if (rivals.size() > 1) return "";
@@ -284,23 +284,23 @@ std::optional<FastestKernel> fastest_of(const std::vector<CaseRecord>& cases, co
                                         bool is_measured) {
   if (cases.empty()) return std::nullopt;
   FastestKernel fastest{.pass = cases.front().problem.pass, .is_measured = is_measured};
-  const std::vector<Candidate> candidates = candidates_of(cases, run.method, is_measured);
-  if (candidates.empty()) {
+  const std::vector<KernelTimes> kernels = times_by_kernel(cases, run.method, is_measured);
+  if (kernels.empty()) {
     fastest.why_none = why_nobody_competes(cases);
     return fastest.why_none.empty() ? std::nullopt : std::optional(fastest);
   }
   std::set<std::string> problems;
-  for (const Candidate& each : candidates) {
+  for (const KernelTimes& each : kernels) {
     for (const auto& [key, taken] : each.taken) problems.insert(key);
   }
-  std::vector<Candidate> rivals = with_many_problems(candidates, fastest.left_out);
+  std::vector<KernelTimes> rivals = with_many_problems(kernels, fastest.left_out);
   keep_shared_problems(rivals);
   fastest.why_none = why_not_compared(rivals, !fastest.left_out.empty(), run.run.complete);
   if (!fastest.why_none.empty()) return fastest;
-  std::stable_sort(rivals.begin(), rivals.end(), [](const Candidate& a, const Candidate& b) {
+  std::stable_sort(rivals.begin(), rivals.end(), [](const KernelTimes& a, const KernelTimes& b) {
     return mean_log_ms(a) < mean_log_ms(b);
   });
-  const Candidate& first = rivals.front();
+  const KernelTimes& first = rivals.front();
   fastest.kernel = first.kernel;
   if (!is_measured) fastest.chip = chip_of(cases, first.kernel);
   fastest.problems = static_cast<int>(first.taken.size());
