@@ -94,7 +94,7 @@ void expect_accurate_stages(const TestLayer& layer) {
   }
 }
 
-TEST_F(GpuStagesTest, StagesAreAccurateGivenExactInputs) {
+TEST_F(GpuLayerTest, StagesAreAccurateGivenExactInputs) {
   for (const Rest rest : {Rest::kFused, Rest::kUnfused}) {
     for (const NormPlace norm : {NormPlace::kPost, NormPlace::kPre}) {
       TestLayer layer = layer_with(norm, Activation::kGeluTanh, rest);
