@@ -40,8 +40,7 @@ struct ErrorMetrics {
   std::size_t nonfinite = 0;    // elements of it and of LSE of which one is finite and the other is
                                 // not, or which both are not and differ in kind or sign; also
                                 // counted in mismatches
-  std::size_t worst_index = 0;  // index in [rows, head_dim] of max_abs or of the first nonfinite
-                                // element
+  std::size_t worst_index = 0;  // in [rows, head_dim], of max_abs or the first nonfinite element
   double worst_got = 0.0;
   double worst_want = 0.0;
   /// The largest sum |got - want| / sum |want| of any row, and that row. The sums leave out

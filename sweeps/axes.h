@@ -61,8 +61,7 @@ struct Axis {
   int GridTotals::*total = nullptr;  // for a total: its member; `of` is the axis that it sets
   const char* of = nullptr;          // set by this total, or (for lengths) an axis whose preset
                                      // value is ignored
-  std::vector<std::string_view> replaces = {};  // axes that this one replaces, because their flags
-                                                // say the same thing
+  std::vector<std::string_view> replaces = {};  // axes whose flags say the same thing
   /// Whether another axis already determines the value; then ids and flags leave it out.
   bool (*is_implied)(const CaseProblem&) = nullptr;
   AxisShorthand shorthand = {};

@@ -20,10 +20,8 @@ struct CaseProblem : Problem {
   // Empty in records older than the choice of inputs.
   std::optional<std::string> input = "normal";  // "uniform", "outliers", or "tensors": the user's
   std::optional<int> input_scale = 1;           // of q, k and v; empty for the user's tensors
-  std::optional<LayerShape> layer;              // the layer of this attention; empty for attention
-                                                // by itself
-  std::optional<std::string> model;    // the model of this attention, as a preset names it; not an
-                                       // axis
+  std::optional<LayerShape> layer;              // empty for attention by itself
+  std::optional<std::string> model;    // as a preset names it; not an axis
   std::optional<float> own_dropout_p;  // applied by a candidate with its own dropout
 
   /// The value of --lengths (sweeps/lengths.h). Empty if all sequences have one length. A problem

@@ -29,8 +29,7 @@ constexpr std::uint64_t kMostFileBytesOfLengths = std::uint64_t{64} << 20;
 constexpr std::size_t kMostSequences = (std::size_t{1} << 22) - 1;  // kernels/work_lists.cc
 constexpr std::int64_t kMostTokens = (std::int64_t{1} << 30) - 1;   // kernels/mask/key_mask.h
 constexpr int kDrawRounds = 10;
-constexpr std::uint32_t kDrawStream = 0x6c656e67u;  // "leng": no other random draw has it in its
-                                                    // counter
+constexpr std::uint32_t kDrawStream = 0x6c656e67u;  // "leng": unique to this random stream
 
 using Lengths = std::vector<SequenceLength>;
 

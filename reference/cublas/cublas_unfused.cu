@@ -131,8 +131,7 @@ cublasContext* CublasUnfused::handle_on(cudaStream_t stream) const {
   std::byte* const memory = place_.cublas_workspace
                                 ? place_.cublas_workspace.get()
                                 : part<std::byte>(Layout(problem_, precision_, pass_).cublas);
-  check_cublas(cublasSetStream(handle_.get(), stream), "cublasSetStream");  // setting the stream
-                                                                            // resets the workspace
+  check_cublas(cublasSetStream(handle_.get(), stream), "cublasSetStream");  // resets the workspace
   check_cublas(cublasSetWorkspace(handle_.get(), memory, kUnfusedCublasBytes),
                "cublasSetWorkspace");
   return handle_.get();
@@ -204,8 +203,7 @@ void CublasUnfused::backward(const BackwardTensors& tensors, cudaStream_t stream
   const CopyExtents queries = query_extents(problem_), keys = key_extents(problem_);
   const UnfusedInputs<float> inputs = {wide_view(queries, part<float>(layout.q)),
                                        wide_view(keys, part<float>(layout.k)),
-                                       wide_view(keys, part<float>(layout.v))};  // written by the
-                                                                                 // forward pass
+                                       wide_view(keys, part<float>(layout.v))};  // from forward
   const UnfusedGradients<float> gradients = {wide_view(queries, part<float>(layout.dq)),
                                              wide_view(keys, part<float>(layout.dk)),
                                              wide_view(keys, part<float>(layout.dv))};

@@ -22,8 +22,7 @@ class DeviceVector {
     void* memory = nullptr;
     CUDA_CHECK(cudaMalloc(&memory, size * sizeof(T)));
     data_ = static_cast<T*>(memory);
-    CUDA_CHECK(cudaMemset(data_, 0xff, size * sizeof(T)));  // NaN: reveals elements that are not
-                                                            // written
+    CUDA_CHECK(cudaMemset(data_, 0xff, size * sizeof(T)));  // NaN: reveals gaps
   }
   explicit DeviceVector(const std::vector<T>& values) : DeviceVector(values.size()) {
     CUDA_CHECK(cudaMemcpy(data_, values.data(), size_ * sizeof(T), cudaMemcpyHostToDevice));

@@ -24,8 +24,7 @@ inline constexpr const char* kBehindBias = " behind bias";
 /// For all tokens of all sequences.
 struct ExactLayerResult {
   std::vector<double> output;           // [tokens, hidden]
-  std::vector<double> before_residual;  // [tokens, hidden], the branch that the last residual is
-                                        // added to
+  std::vector<double> before_residual;  // [tokens, hidden], the branch before the last residual
   std::vector<std::pair<std::string, std::vector<double>>> gradients;  // by their names in
                                                                        // layer_passes.h
   StageInputs stage_inputs;
