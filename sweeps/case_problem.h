@@ -21,8 +21,8 @@ struct CaseProblem : Problem {
   std::optional<std::string> input = "normal";  // "uniform", "outliers", or "tensors": the user's
   std::optional<int> input_scale = 1;           // of q, k and v; empty for the user's tensors
   std::optional<LayerShape> layer;              // empty for attention by itself
-  std::optional<std::string> model;    // as a preset names it; not an axis
-  std::optional<float> own_dropout_p;  // applied by a candidate with its own dropout
+  std::optional<std::string> model;             // as a preset names it; not an axis
+  std::optional<float> own_dropout_p;           // applied by a candidate with its own dropout
 
   /// The value of --lengths (sweeps/lengths.h). Empty if all sequences have one length. A problem
   /// read from a record has only the recorded fields below, and `lengths` is null.

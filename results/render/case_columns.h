@@ -21,9 +21,9 @@ struct CaseColumn {
   std::string name;                                    // as in --columns
   std::string title;                                   // of one or two lines
   std::function<std::string(const CaseRecord&)> cell;  // "" if the case has no value
-  int rank = 0;                // the highest is dropped first; 0 never
-  bool is_text = false;        // aligned to the left
-  const Axis* axis = nullptr;  // whose value it is
+  int rank = 0;                                        // the highest is dropped first; 0 never
+  bool is_text = false;                                // aligned to the left
+  const Axis* axis = nullptr;                          // whose value it is
   Ink (*ink)(std::string_view cell) = nullptr;
 };
 
