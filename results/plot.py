@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Draws figures of runs of sparkbench.
 
-results/plot.py RUN...                                       # throughput, or the error
-results/plot.py --figure speedup --reference cublas-fp16 runs/today -o speedup.pdf
-results/plot.py --figure error --where mask=causal,dropout=0 cases.csv
+    results/plot.py RUN...                                       # throughput, or the error
+    results/plot.py --figure speedup --reference cublas-fp16 runs/today -o speedup.pdf
+    results/plot.py --figure error --where mask=causal,dropout=0 cases.csv
 
 RUN is a folder of --out, a file of --json, or a cases.csv; one figure can show several runs.
 Axes that vary (pass, head_dim, mask, ...) get one panel per value, and nothing is averaged.

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Verifies and times PyTorch's own attention for comparison with sparkbench's kernels.
 
-sweeps/torch_peers.py [--preset paper-forward] [--kernel 'torch-*'] [--json FILE]
-sweeps/torch_peers.py --layer encoder [--preset paper-encoder] [--kernel 'torch-*'] [--json FILE]
+    sweeps/torch_peers.py [--preset paper-forward] [--kernel 'torch-*'] [--json FILE]
+    sweeps/torch_peers.py --layer encoder [--preset paper-encoder] [--kernel 'torch-*'] [--json FILE]
 
 Runs each back end of torch.nn.functional.scaled_dot_product_attention; torch-unfused, the chain
 that they replace; and spark_attention, if it is installed. Cases, method, records and exit codes

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Does `sparkbench diff` find a planted slowdown, and stay silent without one?
 
-results/study/planted_regressions.py [--pairs 1000] [--seed 1] [--sparkbench PATH] [RUN ...]
+    results/study/planted_regressions.py [--pairs 1000] [--seed 1] [--sparkbench PATH] [RUN ...]
 
 A RUN is a stored run with clock readings; by default the complete ones in
 results/published/h200/paper-*. The script makes --pairs second runs, from each stored run in

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How much the medians of a case differ between several runs of one sweep.
 
-results/study/repeatability.py RUN RUN [RUN ...] [--cases]
+    results/study/repeatability.py RUN RUN [RUN ...] [--cases]
 
 A RUN is a run folder, a run.json, or the output of `sweeps/torch_peers.py --json`. The spread of
 a case is (largest - smallest) / middle of its medians, in percent; a case counts if every run
