@@ -33,7 +33,7 @@ void use_extents(const Problem& extents, AxisFlags& flags) {
   }
 }
 
-/// Throws UsageError for a name that is known, but not on this device or machine.
+/// Throws UsageError for a known name that is missing on this device or machine.
 void check_are_here(const AxisFlags& flags, const std::vector<std::string>& known,
                     const Device& device) {
   const auto globs = flags.find("--kernel");
