@@ -116,7 +116,7 @@ void take_larger(const GradientErrors& other, GradientErrors& errors) {
   take_larger(other.dv, errors.dv);
 }
 
-/// In addition to the first (harness/README.md, "What an error may be").
+/// In addition to the first (harness/run/README.md, "What an error may be").
 constexpr unsigned kRoundingDraws = 8;
 
 /// Why it is incorrect relative to the largest errors of the unfused computation over several draws
@@ -142,7 +142,7 @@ std::string why_wrong_in_any_draw(const Tolerance& tolerance, const Errors& erro
 }
 
 /// The standard deviation of the rounding errors of FP16 sums, relative to the output
-/// (harness/README.md, "What an error may be").
+/// (harness/run/README.md, "What an error may be").
 double deviation_of_fp16_sums(const Problem& problem, double largest_score) {
   const double of_rounding = 0x1p-10 / std::sqrt(12.0);
   const double rounds_of_score = std::ceil(problem.head_dim / 4.0);
