@@ -23,7 +23,7 @@ Accuracy accuracy_of_output(const ErrorMetrics& error, const ErrorMetrics& same,
 }
 
 /// The largest error of an fp16 layer whose arguments fit into fp16: some parts in a thousand, with
-/// ReLU some in a hundred (reference/encoder/README.md). A baseline with a larger error is no
+/// ReLU some in a hundred (reference/encoder/errors.md). A baseline with a larger error is no
 /// standard.
 constexpr double kMostOfMeasure = 0.05;
 
