@@ -15,12 +15,12 @@ double ratio_of(double numerator, double denominator) {
   return numerator == 0.0 ? 0.0 : std::numeric_limits<double>::infinity();
 }
 
-/// Both not finite, and in the same way.
+/// Both are not finite, in the same way.
 bool same_nonfinite(double got, double want) {
   return (std::isnan(got) && std::isnan(want)) || (std::isinf(got) && got == want);
 }
 
-/// The running sums over the elements that are finite in both.
+/// Running sums over the elements that are finite in both.
 struct Sums {
   double count = 0.0;
   double abs = 0.0, squares = 0.0, rel = 0.0;
@@ -35,7 +35,7 @@ struct Sums {
   }
 };
 
-/// How far apart numbers of fp16 lie at `value`, once that is rounded to one of them.
+/// The unit in the last place of fp16 at `value`, after rounding to fp16.
 double unit_of_half(double value) {
   constexpr int kFractionBits = 10, kLeastExponent = -24;
   constexpr double kLargestHalf = 65504.0;
@@ -102,7 +102,7 @@ void finish(ErrorMetrics& metrics, const Sums& sums) {
   metrics.mean_rel = ratio_of(sums.rel, sums.count);
   metrics.rel_l1 = ratio_of(sums.abs, sums.want_abs);
   metrics.rel_l2 = std::sqrt(ratio_of(sums.squares, sums.want_squares));
-  // 1 - 2 got.want / (got^2 + want^2), written so that nothing cancels.
+  // 1 - 2 got.want / (got^2 + want^2), in a form without cancellation.
   metrics.cosine_diff = ratio_of(sums.squares, sums.got_squares + sums.want_squares);
   const bool has_no_finite = sums.count == 0.0 && metrics.checked_elements != 0;
   if (metrics.nonfinite != 0 || has_no_finite) void_metrics(metrics);

@@ -39,7 +39,7 @@ TEST(ErrorMetrics, OfFourElementsByHand) {
   EXPECT_EQ(metrics.want_max_abs, 4.0);
 }
 
-/// Two rows of two elements, of which the second stands for three.
+/// Two rows of two elements; the second row represents three.
 TEST(ErrorMetrics, WeighSumsByRows) {
   const std::vector<float> got = {1.5f, 2.0f, -5.0f, 0.0f};
   const std::vector<double> want = {1.0, 2.0, -4.0, 0.0}, weights = {1, 3};
@@ -51,7 +51,7 @@ TEST(ErrorMetrics, WeighSumsByRows) {
   EXPECT_DOUBLE_EQ(metrics.mean_rel, (0.5 + 3 * 0.25) / 8);
   EXPECT_DOUBLE_EQ(metrics.want_rms, std::sqrt((5 + 3 * 16.0) / 8));
   EXPECT_DOUBLE_EQ(metrics.cosine_diff, (0.25 + 3 * 1) / (6.25 + 3 * 25 + 5 + 3 * 16));
-  // What is counted, and what is largest, is of the elements there are.
+  // Counts and maxima cover the elements that are present.
   EXPECT_EQ(metrics.checked_elements, 4u);
   EXPECT_EQ(metrics.mismatches, 2u);
   EXPECT_EQ(metrics.max_abs, 1.0);
@@ -71,13 +71,13 @@ TEST(ErrorMetrics, NameTheWorstRow) {
   const std::vector<float> got = {1.5f, 2.0f, -5.0f, 0.0f, 0.5f, 0.0f};
   const ErrorMetrics metrics =
       error_metrics(got, std::vector<double>{1.0, 2.0, -4.0, 0.0, 0.0, 0.0}, {3});
-  EXPECT_EQ(metrics.worst_row_rel_l1, 1.0 / 4);  // beside 0.5 / 3
+  EXPECT_EQ(metrics.worst_row_rel_l1, 1.0 / 4);  // the other row has 0.5 / 3
   EXPECT_EQ(metrics.worst_row, 1u);
-  // The third row's reference is 0: it has no relative error.
+  // The third row's reference is 0, so it has no relative error.
   const std::vector<float> zero = {0.5f, 0.0f};
   EXPECT_FALSE(
       error_metrics(zero, std::vector<double>{0.0, 0.0}, {1}).worst_row_rel_l1.has_value());
-  // Nor has an output that is not finite, or rows that are not told.
+  // The same holds for an output that is not finite, and for unknown rows.
   const std::vector<float> broken = {kNan, 1.0f};
   EXPECT_FALSE(
       error_metrics(broken, std::vector<double>{1.0, 1.0}, {1}).worst_row_rel_l1.has_value());
@@ -189,7 +189,7 @@ TEST(WhyIncorrect, AllowsARatioOfUnfusedPlusAFloor) {
 
 TEST(WhyIncorrect, GrantsNoMoreThanTheCapInTheMean) {
   const Tolerance tolerance = {2.0, 0.0, 0.25};
-  const ErrorMetrics unfused = with_errors(0.2, 1.0, 1.0);  // a measure: of max_abs there is no cap
+  const ErrorMetrics unfused = with_errors(0.2, 1.0, 1.0);  // a usable standard: max_abs has no cap
   EXPECT_EQ(why_incorrect(with_errors(0.25, 2.0, 2.0), unfused, tolerance), "");
   EXPECT_EQ(
       why_incorrect(with_errors(0.26, 0.0, 0.0), unfused, tolerance),
@@ -255,7 +255,7 @@ TEST(WhyIncorrect, FindsOneWrongElementOfALargeTensor) {
   std::vector<float> got = unfused;
   got[123'456] = 0.25f;
   const ErrorMetrics kernel = metrics_of(got, want);
-  EXPECT_LE(kernel.rel_l2, Tolerance{}.floor * 3);  // which alone would hardly tell
+  EXPECT_LE(kernel.rel_l2, Tolerance{}.floor * 3);  // rel_l2 by itself would miss it
   EXPECT_NE(why_incorrect(kernel, metrics_of(unfused, want), {}), "");
 }
 

@@ -13,7 +13,7 @@ struct Gradient {
   ErrorMetrics GradientErrors::*errors;
 };
 
-/// The largest of the three gradients'.
+/// The largest over the three gradients.
 double largest_of(const GradientErrors& errors, double ErrorMetrics::*metric) {
   return std::max({errors.dq.*metric, errors.dk.*metric, errors.dv.*metric});
 }
@@ -42,7 +42,7 @@ std::string why_incorrect(const GradientErrors& kernel, const GradientErrors& un
       return fmt::format("{}: {} elements are not finite where the exact result is, or the reverse",
                          name, of_kernel.nonfinite);
     }
-    // Where all exact gradients are 0, no error is relative to them.
+    // If all exact gradients are 0, there is no relative error.
     const double of_want = want_rms == 0.0 ? 0.0 : of_unfused.rmse / want_rms;
     for (const ErrorCondition& condition :
          {ErrorCondition{"rmse", of_kernel.rmse, of_unfused.rmse, want_rms,

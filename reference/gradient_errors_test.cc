@@ -55,7 +55,7 @@ TEST(WhyIncorrectOfGradients, MeasuresACancellingGradientByTheLargest) {
 
 TEST(WhyIncorrectOfGradients, GrantsNoMoreThanTheCap) {
   const GradientErrors unfused =
-      gradient_errors(halves(2.0f, 0.0f, -8.0f), want());  // dk all wrong
+      gradient_errors(halves(2.0f, 0.0f, -8.0f), want());  // dk is all wrong
   const auto why = [&](float dk) {
     return why_incorrect(gradient_errors(halves(2.0f, dk, -8.0f), want()), unfused, {});
   };

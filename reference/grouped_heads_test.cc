@@ -1,5 +1,5 @@
-// Grouped queries in the references: a case by hand, and the same problem with keys and values
-// repeated for each head.
+// Grouped-query attention in the references: a hand-computed case, and the same problem with keys
+// and values repeated for each head.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -32,8 +32,8 @@ void expect_near(const std::vector<double>& got, const std::vector<double>& want
   }
 }
 
-/// The queries of the first case of exact_test.cc and of exact_backward_test.cc, each a head of its
-/// own: the same rows, and the same sums over them.
+/// The queries of the first cases of exact_test.cc and exact_backward_test.cc, each as its own
+/// head: the same rows, and the same sums over them.
 TEST(GroupedHeads, TwoHeadsOfOneKeyHeadByHand) {
   Problem problem{.heads = 2, .seqlen_q = 1, .seqlen_k = 2, .head_dim = 2, .heads_k = 1};
   problem.softmax_scale = std::log(3.0f);
@@ -49,7 +49,7 @@ TEST(GroupedHeads, TwoHeadsOfOneKeyHeadByHand) {
   expect_near(gradients.dk, {-a, -a, a, a}, 1e-7);
 }
 
-/// A problem with groups, and its twin in which each head has keys of its own.
+/// A problem with groups, and its twin in which each head has its own keys.
 struct Twins {
   Problem grouped, expanded;
   OwnedInputs inputs, expanded_inputs;
@@ -76,7 +76,7 @@ struct Twins {
     return {expanded_inputs.q, expanded_inputs.k, expanded_inputs.v, d_o};
   }
 
-  /// Sums over the heads of each group of [rows of the expanded keys, head_dim].
+  /// Sums [rows of the expanded keys, head_dim] over the heads of each group.
   std::vector<double> summed(const std::vector<double>& of_heads) const {
     const auto rows = all_rows_of<KeyRow>(key_shape(expanded));
     const auto dim = static_cast<std::size_t>(grouped.head_dim);
@@ -165,7 +165,7 @@ TEST_P(GroupedHeadsOf, UnfusedGradientsAreNearTheExact) {
   });
 }
 
-/// A row of dK or dV is a sum over all heads of its group, so each of them is needed, and no other.
+/// A row of dK or dV is a sum over the heads of its group. It needs all of these and no other.
 TEST_P(GroupedHeadsOf, AKeyNeedsTheQueriesOfItsGroup) {
   const Twins twins(6, GetParam(), MaskSpec::full());
   const std::vector<QueryRow> queries =

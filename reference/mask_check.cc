@@ -13,14 +13,14 @@ Problem with_mask(Problem problem, const MaskSpec& mask) {
   return problem;
 }
 
-/// Of a head, in all sequences.
+/// Pairs of one head, over all sequences.
 std::uint64_t all_visible_pairs(const Problem& problem) {
   std::uint64_t pairs = 0;
   for (int i = 0; i < problem.batch; ++i) pairs += visible_pairs(problem.key_mask_of(i));
   return pairs;
 }
 
-/// Positions of the rows that see, or are seen by, others than under the problem's mask.
+/// Indices of the rows whose visible keys (or queries) differ from those under the problem's mask.
 template <class Row>
 std::vector<std::size_t> changed_rows(const Problem& problem, const Problem& near_miss,
                                       std::span<const Row> rows) {

@@ -1,8 +1,7 @@
-// Whether a kernel that has a mask of its own, a vendor's, has the one that it was asked for. One
-// counts the keys of a window, another the offset of its last one, and being off by a key is a
-// small error where windows are long. So beside the oracle, with which it must agree, it is
-// compared with the oracle under each mask that is a key off, with which it must not: exactly one
-// agrees.
+// Checks that a candidate with its own mask implementation (a vendor's) applies the requested mask.
+// Conventions differ: one library counts a window's keys, another gives the offset of the last one.
+// An off-by-one error is small in a long window. So the output must agree with the oracle and
+// disagree with the oracle under each mask that is off by one key.
 #pragma once
 
 #include <functional>
@@ -17,19 +16,20 @@
 
 namespace sparkbench {
 
-/// The problem's mask with one of its numbers off by one, up and down, where that shows or hides a
-/// pair: window:4 and window:6 of window:5, unless there are but 5 keys. None of full and causal.
+/// The problem's mask with one of its numbers off by one, up and down, if that shows or hides a
+/// pair: window:4 and window:6 for window:5, unless there are only 5 keys. Empty for full and
+/// causal.
 std::vector<MaskSpec> near_misses(const Problem& problem);
 
-/// Empty where the asked rows that a near miss changes are all told from it by `why_incorrect`,
-/// which has the tolerance that agreeing with the oracle has. Else why there is doubt: the output
-/// agrees with a near miss too, or no asked row tells.
+/// Empty if `why_incorrect`, with the tolerance of the comparison with the oracle, distinguishes
+/// every requested row that a near miss changes. Otherwise the doubt: the output also agrees with a
+/// near miss, or no requested row can tell them apart.
 std::string why_mask_in_doubt(const Problem& problem, const ForwardInputs& inputs,
                               std::span<const QueryRow> rows, const ForwardRows& got,
                               const std::function<std::string(const ErrorMetrics&)>& why_incorrect);
 
-/// The same of gradients. Those of a near miss are of its own forward pass: `inputs` needs no o and
-/// lse.
+/// The same for gradients. A near miss's gradients use its own forward pass: `inputs` needs no o
+/// and lse.
 std::string why_mask_in_doubt(
     const Problem& problem, const BackwardInputs& inputs, const GradientRows& rows,
     const HalfGradients& got,

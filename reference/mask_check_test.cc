@@ -37,7 +37,7 @@ TEST(NearMisses, ChangeAPairOfTheProblem) {
   EXPECT_TRUE(near_misses(problem_of(MaskSpec::band(2147483647, 2147483647))).empty());
 }
 
-/// What a kernel leaves that has `has` where the problem asks for its own mask.
+/// The output of a kernel that applies `has` to a problem with its own mask.
 struct Kernel {
   Problem asked;
   MaskSpec has;
@@ -88,7 +88,7 @@ TEST(WhyMaskInDoubt, IsEmptyForTheMaskThatWasAsked) {
 }
 
 TEST(WhyMaskInDoubt, NamesTheMaskThatAgreesToo) {
-  // A kernel that takes the count of keys for the offset of the last one.
+  // A kernel that mistakes the number of keys for the offset of the last one.
   const Kernel kernel{problem_of(MaskSpec::window(128)), MaskSpec::window(129)};
   const std::string want =
       "the output agrees with window:128 and with window:129: the check cannot tell which it has";

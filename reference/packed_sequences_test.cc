@@ -1,5 +1,5 @@
-// Packed sequences in the references: each is what it is as that entry of a batch of its own
-// lengths, in which nothing else counts.
+// Varlen in the references: each sequence gives the same result as an entry of a batch with its own
+// lengths. No other sequence affects it.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -28,7 +28,7 @@ Problem packed_problem(const MaskSpec& mask, int heads_k = 1) {
   return with_lengths(of_one, std::make_shared<const SequenceLengths>(kLengths));
 }
 
-/// A packed problem and its inputs, and each sequence as the last entry of a batch.
+/// A varlen problem with its inputs, and each sequence as the last entry of a batch.
 struct Packed {
   Problem problem;
   OwnedInputs inputs;
@@ -46,7 +46,7 @@ struct Packed {
     batch.batch = sequence + 1;
     return batch;
   }
-  /// Inputs are functions of their position in the sequence.
+  /// Inputs depend on the position in the sequence.
   OwnedInputs inputs_of(int sequence) const {
     return make_inputs(batch_of(sequence), Distribution::kNormal, 5);
   }
@@ -75,7 +75,7 @@ void expect_same(const std::vector<T>& got, const std::vector<T>& want) {
 
 class PackedSequences : public testing::TestWithParam<MaskSpec> {
  protected:
-  /// check(packed, sequence) for each that has rows and keys.
+  /// Calls check(packed, sequence) for each sequence that has rows and keys.
   template <class Check>
   void for_whole_sequences(Check check) {
     const Packed packed(GetParam());
@@ -191,7 +191,7 @@ TEST(PackedSequences, AreSampledInOrder) {
   const auto rows = sample_rows(problem, 20);
   EXPECT_EQ(rows.size(), 20u);
   const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 5);
-  check_forward(problem, inputs.view(), rows);  // ascending, and inside
+  check_forward(problem, inputs.view(), rows);  // ascending, and inside the problem
   EXPECT_THROW(check_forward(problem, inputs.view(), std::vector<QueryRow>{{0, 0, 0}}),
                std::invalid_argument);
 }

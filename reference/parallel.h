@@ -1,4 +1,4 @@
-// Independent pieces of work on all cores.
+// Runs independent tasks on all cores.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 namespace sparkbench {
 
 /// Calls body(0) ... body(count - 1), in any order, on as many threads as the machine has cores.
-/// Rethrows the first exception that a call threw; calls not yet begun are then left out.
+/// Rethrows the first exception of a call; calls that have not begun by then are skipped.
 void parallel_for(std::size_t count, const std::function<void(std::size_t)>& body);
 
 }  // namespace sparkbench

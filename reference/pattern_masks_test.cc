@@ -1,4 +1,5 @@
-// Patterns in the references, beside a dense softmax in fp64 whose mask is the words of the atoms.
+// Patterns in the references, against a dense fp64 softmax whose mask comes from the atoms'
+// definitions in words.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -30,7 +31,7 @@ Problem problem_of(const WordedPattern& pattern, int seqlen_q, float dropout_p) 
                       pattern.spec);
 }
 
-/// The definition, [seqlen_q, seqlen_k] of one (batch, head) at a time.
+/// The definition, one [seqlen_q, seqlen_k] matrix per (batch, head).
 class Dense {
  public:
   Dense(const Problem& problem, const OwnedInputs& inputs, const std::vector<Half>& d_o,
@@ -146,7 +147,7 @@ void expect_near(const std::vector<double>& got, const std::vector<double>& want
   }
 }
 
-/// check(worded, what) for each pattern, of equal lengths with dropout and of fewer rows without.
+/// Calls check(worded, what) for each pattern: equal lengths with dropout, and fewer rows without.
 template <class Check>
 void for_each_worded(Check check) {
   for (const WordedPattern& pattern : worded_patterns()) {
@@ -201,7 +202,7 @@ std::vector<std::uint16_t> bits(const std::vector<Half>& values) {
   return all;
 }
 
-/// The same mask by its name and as a pattern that says it by another one.
+/// The same mask by its name and as an equivalent pattern.
 TEST(PatternMasks, OfAWindowHasTheWindowsBits) {
   Problem window{.seqlen_q = 37, .seqlen_k = 70, .head_dim = 16, .dropout_p = 0.1f, .seed = 3};
   window.mask = MaskSpec::window(21);

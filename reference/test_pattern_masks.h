@@ -1,5 +1,5 @@
-// For tests of references: patterns over 40 keys, with what each shows by the words of its atoms
-// and not by the algebra (kernels/mask/pattern/test_atoms.h).
+// For tests of references: patterns over 40 keys, with their visible keys from the atoms'
+// definitions in words instead of the pattern algebra (kernels/mask/pattern/test_atoms.h).
 #pragma once
 
 #include <cstdlib>
@@ -15,7 +15,7 @@ namespace sparkbench {
 
 struct WordedPattern {
   std::string spec;
-  std::function<bool(int head, int p, int k)> sees;  // of a row that stands at key p
+  std::function<bool(int head, int p, int k)> sees;  // for the row at key p
 };
 
 inline bool sees_window(int p, int k, int keys) { return k <= p && k > p - keys; }
@@ -24,7 +24,7 @@ inline bool is_same_line(int p, int k, int extent) {
 }
 
 inline std::vector<WordedPattern> worded_patterns() {
-  const auto nd = [](int p, int k) {  // of 5 x 8 places, windows of 3 x 5
+  const auto nd = [](int p, int k) {  // a 5 x 8 grid, windows of 3 x 5
     return is_in_neighbourhood(line_of(p, 8), line_of(k, 8), 5, 3) &&
            is_in_neighbourhood(column_of(p, 8), column_of(k, 8), 8, 5);
   };
@@ -47,7 +47,7 @@ inline std::vector<WordedPattern> worded_patterns() {
       {"longformer:4:3", [](int, int p, int k) { return std::abs(k - p) <= 4 || k < 3 || p < 3; }},
       {"sink:2+window:5",
        [](int, int p, int k) { return sees_window(p, k, 5) || (k < 2 && k <= p); }},
-      {"causal-documents:7:18:9",  // and six keys in none
+      {"causal-documents:7:18:9",  // and six keys in no document
        [](int, int p, int k) {
          const std::vector<int> lengths = {7, 18, 9};
          return k <= p && document_of(lengths, p) >= 0 &&
@@ -62,7 +62,7 @@ inline std::vector<WordedPattern> worded_patterns() {
   };
 }
 
-/// `problem`, whose lengths are known, under a pattern.
+/// `problem`, whose lengths must be set, under a pattern.
 inline Problem with_pattern(Problem problem, const std::string& spec) {
   problem.sparse = make_sparse_mask(spec, problem.seqlen_q, problem.seqlen_k);
   return problem;

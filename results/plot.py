@@ -5,9 +5,9 @@
     results/plot.py --figure speedup --reference cublas-fp16 runs/today -o speedup.pdf
     results/plot.py --figure error --where mask=causal,dropout=0 cases.csv
 
-RUN is a folder of --out, a file of --json, or a cases.csv; several runs stand in one figure. Panels
-are of what tells cases apart (pass, head_dim, mask, ...), so that nothing is averaged. Times that a
-model predicts are hatched, and marks stand where a case has none. The same runs give the same bytes.
+RUN is a folder of --out, a file of --json, or a cases.csv; one figure can show several runs.
+Axes that vary (pass, head_dim, mask, ...) get one panel per value, and nothing is averaged.
+Predicted times are hatched; a mark replaces a missing time. The same runs give the same bytes.
 """
 
 import argparse

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What plot.py makes of cases. What draws needs matplotlib, and is skipped without."""
+"""Tests of plot.py on cases. Tests that draw are skipped without matplotlib."""
 
 import argparse
 import copy
@@ -25,7 +25,7 @@ TORCH = ROOT / "published/h200/torch-forward.json"
 
 
 def record(kernel="a", seqlen=512, **changes):
-    """A case as JSON has it; changes by path, "problem.mask"."""
+    """A case as in JSON; changes are given by path, "problem.mask"."""
     case = {
         "id": f"{kernel}/{seqlen}/{sorted(changes.items())}",
         "kernel": kernel,
@@ -67,14 +67,14 @@ BAND = {"chip": "V100-SXM2", "time_ms": {"low": 1.0, "likely": 2.0, "high": 4.0}
 
 
 def emulated(kernel="a", seqlen=512, **changes):
-    """A case of an emulated V100 whose time is predicted."""
+    """A case of an emulated V100 with a predicted time."""
     return record(
         kernel, seqlen, **{"time_ms": None, "predicted": BAND, "device": "emulated-v100", **changes}
     )
 
 
 def layer_record(kernel, rest, seqlen=512, ms=2.0, **changes):
-    """An encoder layer that is predicted."""
+    """An encoder layer with a prediction."""
     shape = {"hidden": 2048, "ffn": 8192, "activation": "gelu-tanh", "norm": "post", "bias": True}
     band = {"low": 0.9 * ms, "likely": ms, "high": 1.2 * ms}
     half = {"likely": ms / 2}
@@ -340,7 +340,7 @@ class Baselines(Runs):
 
 
 class SameTruth(Runs):
-    """A run's folder, its cases.csv, and the leaner table of --csv."""
+    """A run's folder, its cases.csv, and the shorter table of --csv give the same cases."""
 
     def test_from_json_and_csv(self):
         rows = {

@@ -84,7 +84,7 @@ std::string divisors_of(int number) {
   return divisors;
 }
 
-/// What it describes is drawn, or read, when the rest of the problem is known.
+/// The axis is a description; the data are drawn, or read, once the rest of the problem is known.
 constexpr AxisAccess kLengthsAccess = {
     [](const CaseProblem& problem) { return to_value(problem.lengths_spec); },
     [](CaseProblem& problem, const AxisValue& value) { assign(problem.lengths_spec, value); },
@@ -98,7 +98,7 @@ Values lengths_or_none(std::string_view flag, std::string_view text) {
 
 bool has_lengths(const CaseProblem& problem) { return problem.lengths_spec.has_value(); }
 
-/// The axis of heads comes before.
+/// The axis of heads must come first.
 constexpr AxisAccess kHeadsKAccess = {
     [](const CaseProblem& problem) { return AxisValue(problem.key_heads()); },
     [](CaseProblem& problem, const AxisValue& value) {
@@ -157,7 +157,7 @@ std::string expand_causal(std::string_view flag, std::string_view text) {
   return masks;
 }
 
-/// As many as a file has where that says the lengths.
+/// A lengths file sets the batch to its number of sequences.
 void derive_batch(CaseProblem& problem, const GridTotals& totals) {
   const auto& lengths = problem.lengths_spec;
   if (lengths && is_of_file(*lengths)) {

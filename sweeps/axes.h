@@ -1,6 +1,6 @@
-// The axes: what may differ between the cases of a sweep, one row each. Flags and their help,
+// The axes of a sweep, one row per axis along which cases may differ. Flags and their help,
 // `sparkbench list`, grids, ids, record fields, CSV columns, table headings and repro lines derive
-// from these rows. A new axis is a row here, a field of Problem, what a kernel makes of it, and a
+// from these rows. A new axis needs a row here, a field of Problem, support in the kernels, and a
 // property in the schema.
 #pragma once
 
@@ -14,20 +14,20 @@
 
 namespace sparkbench {
 
-/// What automatic extents are worked out from.
+/// The totals from which automatic extents are computed.
 struct GridTotals {
   int tokens = 16 * 1024;
   int hidden = 2048;
 };
 
-/// Where a problem has the value of an axis.
+/// Reads and writes the value of an axis in a problem.
 struct AxisAccess {
   AxisValue (*get)(const CaseProblem&) = nullptr;
   void (*set)(CaseProblem&, const AxisValue&) = nullptr;
   bool may_be_none = false;
 };
 
-/// Another flag of the same axis: what it takes is rewritten to what the axis' own flag takes.
+/// A second flag for the same axis. Its value is rewritten to a value of the axis's own flag.
 struct AxisShorthand {
   const char* flag = nullptr;
   const char* help = "";
@@ -35,13 +35,13 @@ struct AxisShorthand {
   std::string (*expand)(std::string_view flag, std::string_view text) = nullptr;
 };
 
-/// "/sq512" in a case's id.
+/// The axis in a case's id, such as "/sq512".
 struct AxisInId {
-  int place = 0;  // from 1 on; 0: at the end, and only where the value is unusual
+  int place = 0;  // position, from 1 on; 0: at the end, and only if the value is unusual
   const char* prefix = "";
   std::vector<AxisValue> usual = {};
   bool is_left_out_like_twin = false;
-  /// What stands there instead of the value, where there is one.
+  /// Text to write instead of the value, if any.
   std::string (*text)(const CaseProblem&) = nullptr;
 };
 
@@ -49,51 +49,53 @@ struct Axis {
   const char* name;  // in records and CSV
   const char* flag;
   const char* help;
-  std::string allowed;  // what the flag takes
-  const char* initial;  // what the flag is when neither preset nor user give it
+  std::string allowed;  // the flag's allowed values
+  const char* initial;  // the default if neither preset nor user gives the flag
   std::vector<AxisValue> (*parse)(std::string_view flag, std::string_view text) = nullptr;
-  AxisAccess access = {};  // none of the kernel, and of a total
-  /// Sets the value from the others', and from the totals, where the grid's is none.
+  AxisAccess access = {};  // empty for the kernel and for totals
+  /// Computes the value from the others and the totals if the grid gives none.
   void (*derive)(CaseProblem&, const GridTotals&) = nullptr;
   AxisInId id = {};
-  const char* heading = name;        // of its column in tables
-  const char* twin = nullptr;        // name of the axis whose value this one's usually is
-  int GridTotals::*total = nullptr;  // of a total, what it is; `of` is then the axis it is for
-  const char* of = nullptr;          // or of lengths, which a preset's batch is not for
-  std::vector<std::string_view> replaces = {};  // axes whose flags say the same in another way
-  /// Whether another axis of the problem says the value: what repeats it then leaves it out.
+  const char* heading = name;        // the heading of its column in tables
+  const char* twin = nullptr;        // name of the axis that usually has the same value
+  int GridTotals::*total = nullptr;  // for a total: its member; `of` is the axis that it sets
+  const char* of = nullptr;          // set by this total, or (for lengths) an axis whose preset
+                                     // value is ignored
+  std::vector<std::string_view> replaces = {};  // axes whose flags say the same thing
+  /// Whether another axis already determines the value; then ids and flags leave it out.
   bool (*is_implied)(const CaseProblem&) = nullptr;
   AxisShorthand shorthand = {};
-  bool is_of_tensors = false;       // the user's own tensors say it
-  bool is_of_case = false;          // in a record it stands beside "problem", not in it
-  bool is_in_every_record = false;  // there are none of before there was the axis
-  bool is_studied = true;           // `accuracy` tells the errors along it
+  bool is_of_tensors = false;       // the user's own tensors determine it
+  bool is_of_case = false;          // in a record it is next to "problem", not in it
+  bool is_in_every_record = false;  // false: records older than the axis lack it
+  bool is_studied = true;           // `accuracy` reports the errors along it
 };
 
-/// Every row, in the order of flags and tables. Those of the problem: the slowest first in a grid.
+/// Every row, in the order of flags and tables. The rows of the problem go from slowest to fastest
+/// in a grid.
 std::span<const Axis> axes();
 
 /// The rows that are part of a problem, in that order.
 std::span<const Axis* const> problem_axes();
 
-/// The same in the order of ids, of record fields and of CSV columns.
+/// The same rows in the order of ids, record fields and CSV columns.
 std::span<const Axis* const> recorded_axes();
 
-/// Throws std::invalid_argument when there is none.
+/// Throws std::invalid_argument if there is none.
 const Axis& find_axis(std::string_view name);
 
-/// The row of which `axis` is one that it replaces; null without one.
+/// The row whose `replaces` contains `axis`; null if there is none.
 const Axis* find_replacement(const Axis& axis);
 
-/// Whether the problem has the same value of the axis as of its twin; false without one.
+/// Whether the problem has the same value for the axis as for its twin; false without a twin.
 bool equals_twin(const Axis& axis, const CaseProblem& problem);
 
-/// "--mask causal --dropout 0.1": what makes a sweep of this one problem. Without what the tensors
-/// say, when these are the user's.
+/// "--mask causal --dropout 0.1": the flags that repeat this one problem. Leaves out the values
+/// that the user's own tensors determine.
 std::string flags_of_problem(const CaseProblem& problem, bool has_own_tensors);
 
-/// What of that tells the problem from others: without what is as usual, or follows from another
-/// axis, and without the pass.
+/// The flags that distinguish the problem: leaves out default values, values that follow from
+/// another axis, and the pass.
 std::string shape_flags(const CaseProblem& problem);
 
 }  // namespace sparkbench

@@ -38,7 +38,7 @@ TEST(Axes, TakeTheirInitialValues) {
     const std::vector<AxisValue> values = axis->parse(axis->flag, axis->initial);
     ASSERT_FALSE(values.empty()) << axis->name;
     for (const AxisValue& value : values) {
-      // Where there is no value to take, the others decide.
+      // If an axis has no default, the other axes determine its value.
       EXPECT_EQ(is_none(value), axis->derive != nullptr) << axis->name;
     }
   }
@@ -47,7 +47,7 @@ TEST(Axes, TakeTheirInitialValues) {
 TEST(Axes, GiveBackWhatWasSet) {
   for (const Axis* axis : problem_axes()) {
     CaseProblem problem;
-    problem.heads = 7;  // what heads_k divides
+    problem.heads = 7;  // heads_k must divide it
     const bool is_of_lengths = axis == &find_axis("lengths");
     const char* const text = is_of_lengths             ? "uniform:1:7"
                              : axis->derive != nullptr ? "7"
@@ -62,7 +62,7 @@ TEST(Axes, AreRecordedInTheOrderOfIds) {
   std::vector<std::string> names;
   for (const Axis* axis : recorded_axes()) names.emplace_back(axis->name);
   ASSERT_EQ(names.size(), problem_axes().size());
-  names.resize(10);  // those of before; others follow
+  names.resize(10);  // the oldest axes; later ones follow
   EXPECT_EQ(names,
             std::vector<std::string>({"pass", "batch", "heads", "seqlen_q", "seqlen_k", "head_dim",
                                       "mask", "dropout_p", "input", "input_scale"}));

@@ -12,7 +12,7 @@
 namespace sparkbench {
 namespace {
 
-/// What the axis' own flag is, or what its shorthand stands for.
+/// The value of the axis's own flag, or the one that its shorthand stands for.
 std::optional<std::string> text_given(const AxisFlags& flags, const Axis& axis) {
   const auto own = flags.find(axis.flag);
   const AxisShorthand& shorthand = axis.shorthand;
@@ -27,7 +27,7 @@ std::optional<std::string> text_given(const AxisFlags& flags, const Axis& axis) 
   return own != flags.end() ? std::optional(own->second) : std::nullopt;
 }
 
-/// Whether a total is given that the preset's value of the axis would leave without effect.
+/// Whether a given total overrides the preset's value of the axis.
 bool is_total_given(const AxisFlags& given, const Axis& axis) {
   return std::any_of(axes().begin(), axes().end(), [&](const Axis& total) {
     return total.of != nullptr && std::string_view(total.of) == axis.name &&
@@ -35,13 +35,13 @@ bool is_total_given(const AxisFlags& given, const Axis& axis) {
   });
 }
 
-/// Whether a value is given other than the one that stands for none.
+/// Whether the flags give a value other than "none".
 bool is_said(const AxisFlags& flags, const Axis& axis) {
   const auto text = text_given(flags, axis);
   return text && *text != axis.initial;
 }
 
-/// Throws UsageError where two of the flags say the same.
+/// Throws UsageError if two of the flags set the same thing.
 void require_no_rivals(const AxisFlags& given) {
   for (const Axis& axis : axes()) {
     const Axis* const other = find_replacement(axis);
@@ -63,7 +63,7 @@ std::string text_of_axis(const AxisFlags& preset, const AxisFlags& given, const 
   return text && !is_overruled ? *text : axis.initial;
 }
 
-/// The attention's axes that a layer has no flag of are as by default.
+/// Attention axes for which a layer has no flag keep their defaults.
 GridAxes make_layer_grid_axes(const AxisFlags& preset, const AxisFlags& given,
                               std::span<const std::string> known_kernels) {
   GridAxes grid;

@@ -1,4 +1,4 @@
-// What is asked of the rows in axes.cc.
+// Lookups in the rows of axes.cc.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -27,12 +27,12 @@ std::vector<const Axis*> rows_in_id_order() {
   return rows;
 }
 
-/// A flag for each axis of the problem that has a value and `is_wanted`.
+/// The flags of the problem's axes that have a value and satisfy `is_wanted`.
 template <class IsWanted>
 std::string flags_where(const CaseProblem& problem, IsWanted is_wanted) {
   std::string flags;
   for (const Axis* axis : axes_of(problem.layer ? Workload::kLayer : Workload::kAttention)) {
-    if (axis->access.get == nullptr) continue;  // the kernel, a total
+    if (axis->access.get == nullptr) continue;  // the kernel, or a total
     if (axis->is_implied != nullptr && axis->is_implied(problem)) continue;
     const AxisValue value = axis->access.get(problem);
     if (is_none(value) || !is_wanted(*axis)) continue;

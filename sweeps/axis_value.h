@@ -1,4 +1,4 @@
-// The value of an axis, whatever the axis: what the table of axes, grids and records hand around.
+// The value of any axis, as passed between the axis table, grids and records.
 #pragma once
 
 #include <string>
@@ -6,12 +6,12 @@
 
 namespace sparkbench {
 
-/// None is what the rest of the problem decides (a batch of "auto"), or what is not known.
+/// None: the rest of the problem determines it (a batch of "auto"), or it is unknown.
 using AxisValue = std::variant<std::monostate, bool, int, float, std::string>;
 
 inline bool is_none(const AxisValue& value) { return value.index() == 0; }
 
-/// As the axis' flag takes it: "512", "0.1", "window:256"; "" of none.
+/// In the form of the axis's flag: "512", "0.1", "window:256"; "" for none.
 std::string text_of_value(const AxisValue& value);
 
 }  // namespace sparkbench

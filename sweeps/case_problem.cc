@@ -6,7 +6,7 @@
 namespace sparkbench {
 namespace {
 
-// As enumerated.
+// In the order of the enumeration.
 constexpr std::array<std::string_view, 3> kPasses = {"fwd", "bwd", "fwd+bwd"};
 constexpr std::array<std::string_view, 2> kDropoutScales = {"applied", "asked"};
 

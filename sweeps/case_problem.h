@@ -1,4 +1,4 @@
-// The problem of a case, which a grid poses and a record keeps as it was posed.
+// The problem of a case, as a grid creates it and a record stores it.
 #pragma once
 
 #include <cstdint>
@@ -11,45 +11,45 @@
 
 namespace sparkbench {
 
-/// A Problem, which pass of it is computed, and of what inputs.
+/// A Problem, its pass, and its inputs.
 struct CaseProblem : Problem {
   CaseProblem() = default;
   CaseProblem(Pass of_pass, const Problem& problem) : Problem(problem), pass(of_pass) {}
 
   Pass pass = Pass::kForward;
-  // None in records of before there was a choice.
+  // Empty in records older than the choice of inputs.
   std::optional<std::string> input = "normal";  // "uniform", "outliers", or "tensors": the user's
-  std::optional<int> input_scale = 1;           // of q, k and v; none of the user's
-  std::optional<LayerShape> layer;              // whose attention it is; none of attention alone
-  std::optional<std::string> model;    // whose attention it is, by a preset's name for it; no axis
-  std::optional<float> own_dropout_p;  // that a candidate with a dropout of its own applied
+  std::optional<int> input_scale = 1;           // of q, k and v; empty for the user's tensors
+  std::optional<LayerShape> layer;              // empty for attention by itself
+  std::optional<std::string> model;             // as a preset names it; not an axis
+  std::optional<float> own_dropout_p;           // applied by a candidate with its own dropout
 
-  /// As --lengths takes them (sweeps/lengths.h). None where all sequences are alike. Of a problem
-  /// that was read from a record, only what is recorded of them is known, and `lengths` is null.
+  /// The value of --lengths (sweeps/lengths.h). Empty if all sequences have one length. A problem
+  /// read from a record has only the recorded fields below, and `lengths` is null.
   std::optional<std::string> lengths_spec;
   std::optional<std::int64_t> total_q, total_k;  // tokens of all sequences
   std::optional<std::string> lengths_hash;       // lengths.h: hash_of()
 
-  /// A pattern (kernels/mask/pattern) in its normal form, where the mask is none of mask_spec.h's;
-  /// `mask` is full then. `sparse` is made of it for known lengths (sweeps/masks.h), and null in a
-  /// problem that was read from a record.
+  /// A pattern (kernels/mask/pattern) in its normal form, if mask_spec.h does not have the mask;
+  /// `mask` is then full. `sparse` is built from it once the lengths are known (sweeps/masks.h),
+  /// and is null in a problem read from a record.
   std::optional<std::string> pattern_spec;
-  std::optional<std::string> zones_hash;  // of the file that the pattern names: masks.h
+  std::optional<std::string> zones_hash;  // hash of the file that the pattern names: masks.h
 
-  /// In 256ths (kernels/dropout.h), unless the candidate's own.
+  /// In 256ths (kernels/dropout.h), unless the candidate has its own.
   float applied_dropout_p() const { return own_dropout_p.value_or(dropout().applied_p()); }
 };
 
 /// "applied", "asked"
 std::string_view name_of(DropoutScale scale);
 
-/// Throws std::invalid_argument when no scale is called so.
+/// Throws std::invalid_argument for an unknown name.
 void parse_name(std::string_view name, DropoutScale& scale);
 
 /// "fwd", "bwd", "fwd+bwd"
 std::string_view name_of(Pass pass);
 
-/// Throws std::invalid_argument when no pass is called so.
+/// Throws std::invalid_argument for an unknown name.
 void parse_name(std::string_view name, Pass& pass);
 
 }  // namespace sparkbench

@@ -13,7 +13,7 @@
 namespace sparkbench {
 namespace {
 
-/// Throws UsageError for a value that the problem's other values do not allow.
+/// Throws UsageError for a value that the problem's other values rule out.
 void set_value(const Axis& axis, const AxisValue& value, CaseProblem& problem) {
   try {
     axis.access.set(problem, value);
@@ -22,7 +22,7 @@ void set_value(const Axis& axis, const AxisValue& value, CaseProblem& problem) {
   }
 }
 
-/// Every problem that has `problem`'s values of the axes before these.
+/// Appends every problem with `problem`'s values for the axes before these.
 void append_problems(const GridAxes& grid, std::span<const Axis* const> axes, CaseProblem& problem,
                      std::vector<CaseProblem>& problems) {
   if (axes.empty()) {
@@ -34,14 +34,14 @@ void append_problems(const GridAxes& grid, std::span<const Axis* const> axes, Ca
   for (const AxisValue& value : grid.values.at(axis.name)) {
     if (!is_none(value)) {
       set_value(axis, value, problem);
-    } else if (axis.derive != nullptr) {  // else lengths say it
+    } else if (axis.derive != nullptr) {  // otherwise the lengths determine it
       axis.derive(problem, grid.totals);
     }
     append_problems(grid, axes.subspan(1), problem, problems);
   }
 }
 
-/// Throws UsageError when no machine is meant to plan so much: every case has a record.
+/// Throws UsageError if the grid is too large to plan: every case gets a record.
 void require_possible(const GridAxes& grid, std::span<const Axis* const> axes) {
   double cases = static_cast<double>(grid.kernels.size());
   std::string factors = fmt::format("{} kernels", grid.kernels.size());
@@ -57,7 +57,7 @@ void require_possible(const GridAxes& grid, std::span<const Axis* const> axes) {
                   cases, factors, kMaxCases));
 }
 
-/// Throws UsageError for sequences that no layer has.
+/// Throws UsageError for sequences that a layer cannot have.
 void require_layers(const std::vector<CaseProblem>& problems) {
   for (const CaseProblem& problem : problems) {
     if (!problem.layer || !problem.lengths) continue;

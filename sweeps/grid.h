@@ -1,4 +1,4 @@
-// The grid of a sweep: axes, and the cases that their Cartesian product is.
+// The grid of a sweep: the axes, and the cases of their Cartesian product.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@ namespace sparkbench {
 /// The values of every axis. No list is empty.
 struct GridAxes {
   std::vector<std::string> kernels;  // names
-  /// By the name of the axis; none stands for what the others and the totals make it.
+  /// By axis name. None: the other axes and the totals determine it.
   std::map<std::string, std::vector<AxisValue>, std::less<>> values;
   GridTotals totals;
-  bool is_of_layers = false;  // then the axes of layers are among the values
+  bool is_of_layers = false;  // then `values` has the axes of layers
 };
 
-/// Of one sweep, all its shards together.
+/// Per sweep, over all its shards.
 inline constexpr int kMaxCases = 1 << 15;
 
 struct SweepCase {
@@ -27,10 +27,11 @@ struct SweepCase {
   CaseProblem problem;
 };
 
-/// Every combination, in the order of problem_axes_of(), the first slowest, and last the kernel, so
-/// that the cases of one problem are neighbours and share its inputs. Every problem has `seed`.
-/// Throws UsageError as set_lengths() and lay_patterns() do, when heads_k does not divide heads,
-/// for a layer's sequences with other keys than rows, and for too many.
+/// Every combination, in the order of problem_axes_of(): the first axis varies slowest and the
+/// kernel fastest, so that the cases of one problem are adjacent and share its inputs. Every
+/// problem has `seed`. Throws UsageError as set_lengths() and lay_patterns() do, if heads_k does
+/// not divide heads, for a layer whose sequences have different numbers of rows and keys, and for
+/// too many cases.
 std::vector<SweepCase> expand_grid(const GridAxes& grid, std::uint64_t seed);
 
 /// Whether any case has a backward pass.

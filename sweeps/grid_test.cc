@@ -8,7 +8,7 @@
 namespace sparkbench {
 namespace {
 
-/// Of two kernels; what is not given: one problem of 128 rows, batch and heads automatic.
+/// Two kernels; defaults: one problem of 128 rows, batch and heads automatic.
 std::vector<SweepCase> cases_of(const AxisFlags& flags, std::uint64_t seed = 0) {
   const std::vector<std::string> kernels = {"a", "b"};
   const AxisFlags one = {
@@ -117,7 +117,7 @@ TEST(Grid, DrawsTheLengthsOfEachProblem) {
                                {"--headdim", "64"}});
   ASSERT_EQ(cases.size(), 4u);
   const CaseProblem &drawn = cases[0].problem, &same = cases[1].problem, &empty = cases[2].problem;
-  EXPECT_EQ(drawn.batch, 16);  // 16k tokens of 1024 or so
+  EXPECT_EQ(drawn.batch, 16);  // 16k tokens in sequences of about 1024
   EXPECT_EQ(drawn.seqlen_q, drawn.lengths->longest_q());
   EXPECT_EQ(drawn.lengths_spec, "uniform:1:2048");
   EXPECT_EQ(drawn.lengths_hash, same.lengths_hash);

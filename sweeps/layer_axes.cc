@@ -14,7 +14,7 @@
 namespace sparkbench {
 namespace {
 
-/// Of the attention; its other axes have one value in a layer.
+/// The axes of the attention that a layer keeps; the others have one value in a layer.
 constexpr std::array<std::string_view, 10> kSharedAxes = {
     "kernel", "pass",      "head_dim",      "lengths", "seqlen_q",
     "mask",   "dropout_p", "dropout_scale", "batch",   "total_tokens"};

@@ -1,4 +1,4 @@
-// The axes of an encoder layer: those of its attention that a layer leaves open, and its own.
+// The axes of an encoder layer: its own, and the axes of its attention that the layer does not fix.
 #pragma once
 
 #include <span>
@@ -8,24 +8,24 @@
 
 namespace sparkbench {
 
-/// What a command measures: attention alone, or a whole layer.
+/// What a command measures: attention by itself, or a whole layer.
 enum class Workload { kAttention, kLayer };
 
-/// hidden, ffn, activation, norm, bias, rest: rows of the kind of axes(), none of which has a value
-/// where a problem has no layer. A problem that is given one has hidden / head_dim heads, of keys
-/// too.
+/// hidden, ffn, activation, norm, bias, rest: rows like those of axes(). They have a value only if
+/// the problem has a layer. Setting them gives a problem hidden / head_dim heads, for keys too.
 std::span<const Axis* const> layer_axes();
 
-/// Rows of axes() that the workload has flags of, and after them, of a layer, its own.
-/// What the axis takes: of a layer no mask is a pattern.
+/// The axis's allowed values: for a layer no mask is a pattern.
 std::string allowed_of(const Axis& axis, Workload workload);
 
+/// The rows of axes() that are flags of the workload, followed by a layer's own.
 std::vector<const Axis*> axes_of(Workload workload);
 
-/// Whether the user's own tensors say the axis: of a layer how many heads there are they do not.
+/// Whether the user's own tensors determine the axis. A layer's tensors do not determine the number
+/// of heads.
 bool is_said_by_tensors(const Axis& axis, Workload workload);
 
-/// problem_axes(), and after them, of a layer, its own.
+/// problem_axes(), followed by a layer's own.
 std::vector<const Axis*> problem_axes_of(Workload workload);
 
 }  // namespace sparkbench

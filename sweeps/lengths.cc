@@ -29,7 +29,7 @@ constexpr std::uint64_t kMostFileBytesOfLengths = std::uint64_t{64} << 20;
 constexpr std::size_t kMostSequences = (std::size_t{1} << 22) - 1;  // kernels/work_lists.cc
 constexpr std::int64_t kMostTokens = (std::int64_t{1} << 30) - 1;   // kernels/mask/key_mask.h
 constexpr int kDrawRounds = 10;
-constexpr std::uint32_t kDrawStream = 0x6c656e67u;  // "leng": no other draw has it for a counter
+constexpr std::uint32_t kDrawStream = 0x6c656e67u;  // "leng": unique to this random stream
 
 using Lengths = std::vector<SequenceLength>;
 
@@ -57,7 +57,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(kBlanks) - first + 1);
 }
 
-/// Of a line with something on it.
+/// The lengths in a line that is not blank.
 SequenceLength length_of_line(const std::string& place, std::string_view line) {
   const std::size_t first_end = std::min(line.find_first_of(" \t"), line.size());
   const std::string_view of_keys = trimmed(line.substr(first_end));
@@ -98,7 +98,7 @@ Lengths draw_lengths(const UniformRange& range, int count, std::uint64_t seed) {
   return lengths;
 }
 
-/// Throws UsageError for what no kernel takes.
+/// Throws UsageError for lengths that no kernel supports.
 void require_possible(std::string_view flag, std::string_view item, const Lengths& lengths) {
   std::int64_t q = 0, k = 0;
   for (const SequenceLength& length : lengths) {
@@ -112,7 +112,7 @@ void require_possible(std::string_view flag, std::string_view item, const Length
   }
 }
 
-/// Which form was meant by an item of none.
+/// The form that an invalid item probably meant.
 std::string hint_of(std::string_view item) {
   constexpr std::string_view kWords[] = {"uniform", "file", kNone};
   const std::size_t end = std::min(item.find(':'), item.size());

@@ -1,10 +1,10 @@
-// `--lengths`: how long each sequence of a batch is, instead of one `--seqlen` for all.
-//   uniform:A:B  whole numbers from A to B, each as likely, a draw for each sequence, which has
+// `--lengths`: the length of each sequence of a batch, instead of one `--seqlen` for all.
+//   uniform:A:B  integers from A to B, uniformly distributed, one per sequence; each sequence has
 //                as many rows as keys
-//   file:PATH    a sequence a line: its length, or two, of rows and of keys, blanks between.
-//                Empty lines, and those that begin with #, count for nothing
-// Lengths are from 0 to 16m (suffix k = 1024, m = 1024k), at most 2^22 of them, of less than 2^30
-// in all.
+//   file:PATH    one sequence per line: its length, or the numbers of rows and of keys with blanks
+//                between. Empty lines and lines that begin with # are ignored
+// Lengths are from 0 to 16m (suffix k = 1024, m = 1024k). At most 2^22 sequences, with fewer than
+// 2^30 tokens in total.
 #pragma once
 
 #include <cstdint>
@@ -20,21 +20,20 @@ namespace sparkbench {
 inline constexpr std::string_view kLengthsForms =
     "uniform:A:B, file:PATH (a length a line, or two: of q and k), or none";
 
-/// The items of a comma list, each once: "uniform:1:2k" as "uniform:1:2048". Files are read, and
-/// what is wrong in one is said by file and line. Of "none", which stands alone, none. Throws
-/// UsageError, one line that names `flag`.
+/// The items of a comma-separated list, without duplicates: "uniform:1:2k" as "uniform:1:2048".
+/// Files are read; an error names file and line. "none", which must be the only item, gives an
+/// empty list. Throws UsageError, one line that names `flag`.
 std::vector<std::string> parse_lengths(std::string_view flag, std::string_view text);
 
-/// Whether `lengths`, an item of parse_lengths(), is of a file: it then says how many there are.
+/// Whether `lengths`, an item of parse_lengths(), is a file; the file then determines the batch.
 bool is_of_file(std::string_view lengths);
 
-/// The mean of what a uniform:A:B draws, rounded down, and at least 1.
+/// The mean of uniform:A:B, rounded down and at least 1.
 int mean_length(std::string_view lengths);
 
-/// Gives the problem the sequences that its lengths_spec describes: so many of a file as it has,
-/// and `batch` that are drawn by the problem's seed. The first of more draws are those of fewer.
-/// Throws UsageError for a file that is not as it should be, for a batch of another number than the
-/// file has, unless it is 0, and for more tokens than there may be.
+/// Gives the problem the sequences of its lengths_spec: those of the file, or `batch` sequences
+/// drawn with the problem's seed. A smaller batch is a prefix of a larger one. Throws UsageError
+/// for an invalid file, for a nonzero batch that differs from the file's, and for too many tokens.
 void set_lengths(CaseProblem& problem);
 
 /// FNV-1a (64 bits), 16 hexadecimal digits, of "Q K\n" for each sequence, in decimal digits.

@@ -11,7 +11,7 @@
 namespace sparkbench {
 namespace {
 
-/// A file that goes when it does.
+/// A file that is deleted with the object.
 class TemporaryFile {
  public:
   explicit TemporaryFile(const std::string& text)
@@ -164,7 +164,7 @@ TEST(Lengths, OfAFileAreAsManyAsTheBatch) {
 }
 
 TEST(Lengths, HashIsThatOfTheirText) {
-  // printf '5 5\n7 9\n' by FNV-1a, 64 bits, worked by another program.
+  // FNV-1a, 64 bits, of printf '5 5\n7 9\n', computed by another program.
   EXPECT_EQ(hash_of(SequenceLengths({{5, 5}, {7, 9}})), "71e348485cfdbabb");
   EXPECT_NE(hash_of(SequenceLengths({{7, 9}, {5, 5}})), hash_of(SequenceLengths({{5, 5}, {7, 9}})));
 }

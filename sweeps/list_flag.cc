@@ -19,7 +19,7 @@ constexpr std::string_view kAllowedExtents =
     "whole numbers from 1 to 16m (suffix k = 1024, m = 1024k), ranges first:last:*factor or "
     "first:last:+step, and comma lists of both";
 
-/// No sweep is meant to be this long; a step that lost its zeros is.
+/// A sweep with more values is a typing error, such as a step without its zeros.
 constexpr std::size_t kMaxValues = 1024;
 constexpr std::string_view kAllowedCounts = "at most 1024 values an axis";
 
@@ -40,7 +40,7 @@ std::optional<std::int64_t> suffix_factor(std::string_view suffix) {
   return std::nullopt;
 }
 
-/// `number`, which is all or part of `item`: an error shows the item as typed.
+/// `number` is all or part of `item`. An error shows the item as typed.
 int parse_number(std::string_view flag, std::string_view item, std::string_view number,
                  std::int64_t least = 1, std::string_view allowed = kAllowedExtents) {
   std::int64_t value = 0;

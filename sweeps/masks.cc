@@ -22,7 +22,7 @@ namespace {
 constexpr std::string_view kMaskFlag = "--mask";
 constexpr std::string_view kFileAtom = "zones:";
 
-/// The name that kernels know it by, if they do.
+/// The mask's name in kernels, if they have one.
 std::string normal_form(std::string_view text) {
   const PatternSpec spec = parse_pattern_spec(text);
   const std::optional<MaskSpec> mask = mask_spec_of(spec);
@@ -48,7 +48,7 @@ void refuse_packed(const CaseProblem& problem) {
                   kMaskFlag, *problem.pattern_spec, mask_forms()));
 }
 
-/// The hash of the file that the pattern names; nothing if it names none.
+/// The hash of the file that the pattern names; empty if it names none.
 std::optional<std::string> hash_of_zones(const std::string& pattern) {
   const std::size_t at = pattern.find(kFileAtom);
   if (at == std::string::npos) return std::nullopt;
@@ -59,8 +59,7 @@ std::optional<std::string> hash_of_zones(const std::string& pattern) {
   }
 }
 
-/// Throws UsageError where a file that problems share holds something else than when it was first
-/// read.
+/// Throws UsageError if a file that problems share has changed since it was first read.
 void require_unchanged(const std::map<std::string, std::optional<std::string>>& hashes) {
   for (const auto& [pattern, hash] : hashes) {
     if (hash_of_zones(pattern) == hash) continue;

@@ -48,8 +48,8 @@ TEST(Masks, OtherOnesAreLaidOverTheLengths) {
   EXPECT_EQ(first.sparse->spec, "sink:4+window:3");
   EXPECT_EQ(first.sparse->pattern.seqlen_k, 40);
   EXPECT_EQ(first.sparse->pairs_of(0),
-            10u + 5 + 6 + 34 * 7);                   // rows 4 and 5 have sinks in their windows
-  EXPECT_EQ(cases[2].problem.sparse, first.sparse);  // with dropout: laid once
+            10u + 5 + 6 + 34 * 7);                   // rows 4 and 5: sinks in the window
+  EXPECT_EQ(cases[2].problem.sparse, first.sparse);  // with dropout: built once
   EXPECT_EQ(cases[8].problem.sparse->pattern.seqlen_k, 50);
   EXPECT_EQ(cases[4].problem.sparse, nullptr);
 }

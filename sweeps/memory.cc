@@ -19,7 +19,7 @@ std::uint64_t key_rows(const Problem& problem) {
   return rows(problem.key_heads(), problem.total_k());
 }
 
-/// q, k, v and o; with a backward pass d_o, dq, dk and dv too, each as large as its counterpart.
+/// q, k, v and o; with a backward pass also d_o, dq, dk and dv, each as large as its counterpart.
 std::uint64_t tensor_elements(Pass pass, const Problem& problem) {
   const std::uint64_t rows_of_all = saturating_sum({query_rows(problem), key_rows(problem)});
   const std::uint64_t tensors_of_a_length = pass == Pass::kForward ? 2 : 4;
@@ -31,14 +31,14 @@ std::uint64_t lse_bytes(const Problem& problem) {
   return saturating_product({query_rows(problem), sizeof(float)});
 }
 
-/// dV, and then dK, of each head in fp32 where heads share keys.
+/// dV, then dK, of each head in fp32 if heads share keys.
 std::uint64_t key_gradient_bytes(const Problem& problem) {
   if (problem.group_size() == 1) return 0;
   return saturating_product({rows(problem.heads, problem.total_k()),
                              static_cast<std::uint64_t>(problem.head_dim), sizeof(float)});
 }
 
-/// Of a pattern: the bits of each of its unions.
+/// For a pattern: the bits of each per-head pattern.
 std::uint64_t mask_bytes(const Problem& problem) {
   if (!problem.sparse) return 0;
   const auto row_words = static_cast<std::uint64_t>(ceil_divide(problem.seqlen_k, kWordKeys));

@@ -1,4 +1,4 @@
-// Choosing among known names (kernels, presets, devices) by what the user typed.
+// Selects known names (kernels, presets, devices) by the user's input.
 #pragma once
 
 #include <span>
@@ -8,15 +8,15 @@
 
 namespace sparkbench {
 
-/// Whether all of `name` matches `pattern`: `*` stands for any characters, `?` for one.
+/// Whether `pattern` matches all of `name`: `*` stands for any characters, `?` for one.
 bool glob_matches(std::string_view pattern, std::string_view name);
 
 /// "--device: unknown 'emulated-v10', did you mean 'emulated-v100'?; allowed: ..."
 std::string unknown_name_message(std::string_view flag, std::string_view typed,
                                  std::span<const std::string> known);
 
-/// The known names that a comma-separated list of globs selects, in the order of `known`, each
-/// once. Throws UsageError when one of the globs selects nothing.
+/// The known names that a comma-separated list of globs selects, in the order of `known`, without
+/// duplicates. Throws UsageError if a glob selects nothing.
 std::vector<std::string> select_names(std::string_view flag, std::string_view globs,
                                       std::span<const std::string> known);
 

@@ -1,11 +1,11 @@
 """A problem's tensors, and PyTorch's passes over them.
 
-Inputs are normal, fp16, [batch, seqlen, heads, head_dim] in memory, seen as [batch, heads, seqlen,
-head_dim], and require gradients, as in a training step. The unfused chains have them heads before
-rows in memory too: the layout that their products take without a copy.
+Inputs are normal, fp16, [batch, seqlen, heads, head_dim] in memory, viewed as [batch, heads,
+seqlen, head_dim], and require gradients, as in a training step. For the unfused chains heads
+come before rows in memory too, so that their products need no copy.
 
-Where heads share keys, back ends that know it (SHARE_KEYS) are told; for the others keys and values
-are repeated for each head, as a user then has to do, and that is part of their time.
+If heads share keys, back ends with an option for it (SHARE_KEYS) use it. For the others keys and
+values are repeated for each head, as a user has to do, and the copies count in their time.
 """
 
 import peer_bsr
@@ -23,7 +23,7 @@ SPARK = {"spark-fp32acc": "fp32", "spark-fp16acc": "fp16"}
 FLEX = "torch-flex"
 BSR = "torch-bsr"
 FLASH4 = "flash-attn-4"
-# Of packed sequences alone: peer_packed.py.
+# Only for varlen: peer_packed.py.
 OF_LENGTHS = ("torch-varlen", "torch-nested", "torch-padded")
 PEERS = (UNFUSED, *BACKENDS, FLEX, BSR, FLASH4, *OF_LENGTHS, *SPARK)
 GRADIENTS = ("dq", "dk", "dv")
@@ -33,8 +33,7 @@ CAUSAL_FROM_BOTTOM_RIGHT = 2  # custom_mask_type of _efficient_attention_forward
 
 
 def repeated_keys(inputs, group_size, dim):
-    """q, k and v with keys and values for each head: their heads, along `dim`, each `group_size`
-    times."""
+    """q, k and v, with the heads of k and v (along `dim`) repeated `group_size` times."""
     if group_size == 1:
         return inputs
     q, k, v = inputs
@@ -42,8 +41,8 @@ def repeated_keys(inputs, group_size, dim):
 
 
 class Sdpa:
-    """One back end of scaled_dot_product_attention, differentiated by autograd. A mask that it does
-    not spell is a tensor of booleans."""
+    """One back end of scaled_dot_product_attention, differentiated by autograd. A mask that has no
+    argument of its own becomes a tensor of booleans."""
 
     def __init__(self, torch, case, dropout_p):
         self.torch, self.case, self.dropout_p = torch, case, dropout_p
@@ -76,7 +75,7 @@ class Sdpa:
 
 
 class Unfused:
-    """What a user writes who fuses nothing: baddbmm with the scale folded in, masked_fill, softmax,
+    """A user's code without fusion: baddbmm with the scale folded in, masked_fill, softmax,
     dropout, bmm, differentiated by autograd."""
 
     def __init__(self, torch, case, dropout_p):
@@ -92,7 +91,7 @@ class Unfused:
 
     def hide_pattern(self, case):
         hidden = ~case.mask.dense_of_heads(self.torch, case.problem["heads"])
-        # Of the heads of all batch entries, one behind the other.
+        # For the heads of all batch entries, one after the other.
         batch = case.problem["batch"] if len(hidden) > 1 else 1
         self.hidden = hidden.repeat(batch, 1, 1)
         sees_none = self.hidden.all(2, keepdim=True)
@@ -119,7 +118,7 @@ class Unfused:
 
 
 class Spark:
-    """The kernels of this project as users of PyTorch call them (kernels/python)."""
+    """This project's kernels as PyTorch users call them (kernels/python)."""
 
     def __init__(self, torch, case, dropout_p):
         try:
@@ -146,8 +145,8 @@ class Spark:
 
 
 class Aten:
-    """A kernel of PyTorch's that has more masks than scaled_dot_product_attention gives it. It
-    takes [batch, seqlen, heads, head_dim]."""
+    """A PyTorch operator that supports more masks than scaled_dot_product_attention passes to it.
+    It takes [batch, seqlen, heads, head_dim]."""
 
     def __init__(self, torch, case, dropout_p):
         self.aten, self.case, self.dropout_p = torch.ops.aten, case, dropout_p
@@ -164,7 +163,7 @@ class Aten:
 
 
 class Flash(Aten):
-    """Counts the offsets of the first and the last key, so a window of W keys is W - 1 and 0."""
+    """A window is given as offsets of its first and last key: W keys are W - 1 and 0."""
 
     def options(self):
         before, after = self.case.mask.offsets
@@ -188,7 +187,7 @@ class Flash(Aten):
 
 
 class Efficient(Aten):
-    """Counts the keys of a window, under a causal mask that is aligned to the bottom right."""
+    """A window is given as a number of keys, under a causal mask aligned to the bottom right."""
 
     def options(self):
         mask = self.case.mask
@@ -268,7 +267,7 @@ class Attention:
         return tensor[place]
 
     def outputs(self):
-        """{"o": ...}, or the three gradients; of a forward and a backward pass all four."""
+        """{"o": ...}, or the three gradients; for a forward and a backward pass all four."""
         self.forward()
         if self.case.direction == "fwd":
             return {"o": self.o.detach()}

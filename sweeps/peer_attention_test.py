@@ -1,4 +1,4 @@
-"""What PyTorch's kernels are called with."""
+"""The arguments that PyTorch's kernels are called with."""
 
 import unittest
 import unittest.mock
@@ -9,7 +9,7 @@ from test_peers import case_of
 
 
 class FakeTensor:
-    """Notes how it was turned."""
+    """Records its transpositions."""
 
     def __init__(self, name):
         self.name = name
@@ -33,7 +33,7 @@ class FakeTensor:
 
 
 class FakeTorch:
-    """Notes the calls of torch.ops.aten."""
+    """Records the calls of torch.ops.aten."""
 
     def __init__(self):
         self.calls = []
@@ -49,7 +49,7 @@ class FakeTorch:
 
 
 class Calls(unittest.TestCase):
-    """Of kernels that scaled_dot_product_attention gives no window."""
+    """Kernels to which scaled_dot_product_attention passes no window."""
 
     def calls_of(self, kernel, mask, *flags):
         torch = FakeTorch()
@@ -157,7 +157,7 @@ class Groups(unittest.TestCase):
 
 
 class FakeScores:
-    """Notes what is done to it, in the order."""
+    """Records the operations on it, in order."""
 
     def __init__(self, steps=(), shape=(2, 3, 64, 64)):
         self.steps, self.shape = steps, shape
@@ -204,7 +204,7 @@ class FakeFunctions:
 
 
 class FakeHidden:
-    """Of a mask, what it hides."""
+    """Records which scores a mask hides."""
 
     def __invert__(self):
         return self

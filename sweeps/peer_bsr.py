@@ -1,14 +1,14 @@
-"""Block-sparse attention unfused: Triton's three kernels, which SPLAT is measured against, as
-PyTorch keeps them (torch.sparse._triton_ops). SDD gives the scores of visible blocks
-(sampled_addmm), then softmax (bsr_softmax) and DSD (bsr_dense_mm) go over these. Blocks lie in a BSR
-tensor, which is made outside of the time of the pass.
+"""Unfused block-sparse attention: Triton's three kernels, SPLAT's baseline, from PyTorch
+(torch.sparse._triton_ops). SDD (sampled_addmm) computes the scores of visible blocks; then
+softmax (bsr_softmax) and DSD (bsr_dense_mm) run over these. The blocks are in a BSR tensor,
+which is built outside the timed pass.
 
-Blocks are the largest by which a mask is made of whole blocks. A mask that cuts blocks of each size
-has blocks of 64, and what is hidden of them is -inf, which SDD adds to its scores."""
+Blocks have the largest size that divides the mask into whole blocks. If every size leaves
+partial blocks, the size is 64, and hidden pairs are -inf, which SDD adds to the scores."""
 
 import time
 
-BLOCKS = (128, 64, 32, 16)  # Triton multiplies powers of two from 16 on
+BLOCKS = (128, 64, 32, 16)  # Triton's products need powers of two from 16 on
 CUT_BLOCK = 64
 
 
@@ -18,7 +18,7 @@ def tiles_of(visible, block):
 
 
 def block_of(visible):
-    """(the largest block by which no block is cut, False); or (CUT_BLOCK, True)."""
+    """(the largest block size without partial blocks, False); or (CUT_BLOCK, True)."""
     for block in BLOCKS:
         if any(length % block for length in visible.shape):
             continue
@@ -77,7 +77,7 @@ class BlockSparse:
         self.cut_blocks = int((~shown).flatten(1).any(1).sum())
 
     def mask_plan(self):
-        """Of all heads, which share the blocks."""
+        """For all heads, which share the blocks."""
         blocks = len(self.pattern.values())
         tensors = [self.pattern.crow_indices(), self.pattern.col_indices(), self.pattern.values()]
         heads = self.case.problem["batch"] * self.case.problem["heads"]
@@ -89,7 +89,7 @@ class BlockSparse:
         }
 
     def forward(self, inputs):
-        """Heads of all batch entries one behind the other, as the blocks' batch."""
+        """The heads of all batch entries, one after the other, are the blocks' batch."""
         q, k, v = (x.detach() for x in inputs)
         if self.case.group_size > 1:
             k, v = (x.repeat_interleave(self.case.group_size, 1) for x in (k, v))

@@ -1,5 +1,5 @@
-"""The Triton chain's blocks; and its three steps, computed by PyTorch on the host in the place of
-Triton's kernels, beside a dense softmax."""
+"""Tests the Triton chain's blocks, and its three steps with PyTorch on the host instead of Triton's
+kernels, against a dense softmax."""
 
 import types
 import unittest
@@ -14,7 +14,7 @@ torch = torch_or_skip()
 
 
 def dense(bsr):
-    """With -inf where there is no block."""
+    """Dense, with -inf outside the blocks."""
     result = torch.full((len(bsr.values()), *bsr.shape[-2:]), float("-inf"))
     block = bsr.values().shape[-1]
     for batch, (begins, keys, values) in enumerate(
@@ -35,7 +35,7 @@ def with_values(bsr, values):
 
 
 def sampled_addmm(pattern, q, k, *, beta, alpha):
-    """What torch.sparse._triton_ops' does, over a 2-D pattern."""
+    """Like torch.sparse._triton_ops's, over a 2-D pattern."""
     block = pattern.values().shape[-1]
     tiles = peer_bsr.tiles_of
     keys, begins = pattern.col_indices(), pattern.crow_indices()
@@ -68,7 +68,7 @@ DENSE = {kind: kind.dense for kind in (peer_masks.Mask, peer_patterns.Pattern)}
 
 
 def passes_of(case, dropout_p=0.0):
-    """Over masks on the host."""
+    """Passes over masks on the host."""
     mask = type(case.mask)
 
     def of_host(self, torch):
@@ -110,7 +110,7 @@ class Blocks(unittest.TestCase):
         plan = passes_of(case_of("torch-bsr", "causal", *flags)).mask_plan()
         self.assertEqual(plan["pairs_executed"], 3 * 10 * 64 * 64)
         self.assertEqual(plan["partial_share"], 0.4)
-        # 5 and 10 indices of 4 bytes, and an fp16 number a pair.
+        # 5 and 10 indices of 4 bytes, and one fp16 number per pair.
         self.assertEqual(plan["metadata_bytes"], 4 * 15 + 2 * 10 * 64 * 64)
         plan = passes_of(case_of("torch-bsr", "blocked:128", *flags)).mask_plan()
         self.assertEqual((plan["pairs_executed"], plan["partial_share"]), (9 * 128 * 128, 0.0))
@@ -148,7 +148,7 @@ class Chain(unittest.TestCase):
 
     def test_rows_that_see_nothing_are_declined(self):
         case = case_of("torch-bsr", "causal", "--seqlen", "128", "--seqlen-k", "64")
-        passes_of(case)  # of 64 rows that have no block at all
+        passes_of(case)  # 64 rows have no block at all
         case = case_of("torch-bsr", "band:0:0", "--seqlen", "192", "--seqlen-k", "64")
         passes_of(case)
         case = case_of("torch-bsr", "documents:30:20", "--seqlen", "64")

@@ -1,4 +1,4 @@
-"""How wrong a peer is against fp64, and whether its mask is the one that was asked for."""
+"""A peer's errors against fp64, and whether it applies the requested mask."""
 
 import math
 
@@ -9,7 +9,7 @@ from peer_packed import PackedAttention
 
 REL_FLOOR = 1e-3
 METRICS = "max_abs mean_abs rmse rel_l1 rel_l2 mean_rel max_rel cosine_diff".split()
-CHECKED_HEADS = 4  # of the first to the last, evenly spread
+CHECKED_HEADS = 4  # evenly spread from the first to the last
 
 
 def key_head_of(case, head):
@@ -33,7 +33,8 @@ def unfused(torch, attention, head, dtype, mask):
 
 
 def unfused_head(torch, attention, head, dtype, mask):
-    """O, what one (batch, head) contributes to gradients, or both: matmul, masked softmax, matmul."""
+    """O, the contribution of one (batch, head) to gradients, or both: matmul, masked softmax,
+    matmul."""
     case = attention.case
     mask = case.mask_of(mask, head[0])
     places = (head, key_head_of(case, head), key_head_of(case, head))
@@ -45,7 +46,7 @@ def unfused_head(torch, attention, head, dtype, mask):
     scores = (q @ k.T) * case.problem["scale"]
     if mask.kind != "full":
         visible = mask.dense(torch, head[1])
-        # A row without a visible key is a softmax of zeros, of which nothing is left.
+        # A row without a visible key is a softmax of zeros, which is cleared afterwards.
         sees_any = visible.any(1, keepdim=True)
         scores = scores.masked_fill(~visible & sees_any, float("-inf"))
         p = torch.softmax(scores, -1) * sees_any
@@ -59,7 +60,7 @@ def unfused_head(torch, attention, head, dtype, mask):
 
 
 def metrics_of(g, w):
-    """Of what is finite in both, one element at least."""
+    """Over elements that are finite in both; there must be one."""
     error = (g - w).abs()
     squares = (g * g + w * w).sum().item()
     return {
@@ -75,8 +76,8 @@ def metrics_of(g, w):
 
 
 def worst_row_of(got, want):
-    """(rel_l1, row) of the row with the largest, of rows whose `want` is not 0 throughout; of none
-    (None, None)."""
+    """(rel_l1, row) for the row with the largest, over rows whose `want` is not all 0; (None, None)
+    if there are none."""
     both = got.isfinite() & want.isfinite()
     error = (got - want).abs().where(both, 0.0).sum(1)
     size = want.abs().where(both, 0.0).sum(1)
@@ -88,8 +89,8 @@ def worst_row_of(got, want):
 
 
 def errors_of(got, want):
-    """Metrics of reference/error_metrics.h, of fp64 tensors of equal shape. Every one is NaN where an
-    element of `got` is not finite and ought to be."""
+    """Metrics of reference/error_metrics.h for fp64 tensors of equal shape. All are NaN if an
+    element of `got` is not finite but should be."""
     is_wrong = got.isfinite() != want.isfinite()
     both = got.isfinite() & want.isfinite()
     g, w = got[both], want[both]
@@ -112,14 +113,14 @@ def errors_of(got, want):
 
 
 def units_of(want):
-    """How far apart numbers of fp16 lie there: 2^-24 of what is subnormal or zero."""
+    """The unit in the last place of fp16 there; 2^-24 for subnormal numbers and zero."""
     sizes = want.half().double().abs().clamp(min=2.0**-14, max=65504.0)
     units = (sizes.log2().floor() - 10).exp2()
     return {"unit_max": units.max().item(), "unit_rms": units.square().mean().sqrt().item()}
 
 
 def checked_heads(case):
-    """(batch, head) pairs; of packed sequences of those with rows and keys."""
+    """(batch, head) pairs; for varlen only sequences with rows and keys."""
     batch, _, heads, _ = case.query_shape
     entries = range(batch)
     if case.lengths is not None:
@@ -131,7 +132,7 @@ def checked_heads(case):
 
 
 def position_of(flat, heads, rows_of_heads, head_dim):
-    """(batch, row, head, dim) of an element of the checked heads, one behind the other."""
+    """(batch, row, head, dim) of an element in the concatenated checked heads."""
     row = flat // head_dim
     for (batch, head), rows in zip(heads, rows_of_heads):
         if row < rows:
@@ -146,7 +147,7 @@ def attention_of(torch, case, seed, dropout_p):
 
 
 class Check:
-    """One run of a case without dropout, of which a sample of the heads is compared."""
+    """One run of a case without dropout; a sample of the heads is compared."""
 
     def __init__(self, torch, case, arguments):
         self.torch, self.case, self.ratio = torch, case, arguments.tolerance_ratio
@@ -166,7 +167,7 @@ class Check:
         }
 
     def heads_of(self, name):
-        """Where an output's checked heads are."""
+        """The indices of an output's checked heads."""
         if name not in ("dk", "dv"):
             return self.heads
         return [key_head_of(self.case, head) for head in self.heads]
@@ -177,7 +178,7 @@ class Check:
         return {name: [one[name] for one in of_heads] for name in self.got}
 
     def errors_of(self, got, want):
-        """Of all heads, one behind the other."""
+        """For all checked heads, concatenated."""
         return errors_of(self.torch.cat(got).double(), self.torch.cat(want))
 
     def judge(self, errors):
@@ -185,7 +186,7 @@ class Check:
         return peer_verdict.judge(is_reference, errors, self.of_unfused, self.ratio)
 
     def agrees_with(self, miss):
-        """Whether it has the oracle's rows under another mask, of those that differ."""
+        """Whether it agrees with the oracle under another mask, in the rows that differ."""
         errors = {}
         for name, want in self.computed(self.torch.float64, miss).items():
             rows = [self.rows_that_differ(name, miss, head[0]) for head in self.heads]
@@ -194,7 +195,7 @@ class Check:
         return self.judge(errors)[0] == ""
 
     def rows_that_differ(self, name, miss, entry):
-        """Of a batch entry: those that see, or are seen by, others under another mask."""
+        """For a batch entry: the rows whose visible pairs differ under another mask."""
         masks = (self.case.mask_of(mask, entry) for mask in (miss, self.case.mask))
         other, own = (mask.dense(self.torch) for mask in masks)
         return (other != own).any(0 if name in ("dk", "dv") else 1)
@@ -203,7 +204,7 @@ class Check:
         """(accuracy, why it is incorrect, warnings)"""
         errors = {name: self.errors_of(self.got[name], want) for name, want in self.want.items()}
         why, warnings = self.judge(errors)
-        # A reference hides keys by the mask's own table, which no vendor counts.
+        # A reference applies the mask's own table, so its mask needs no check.
         if not why and self.case.kernel not in peer_record.REFERENCES:
             why = peer_verdict.why_in_doubt(self.case.mask, self.agrees_with)
         accuracy = {name: self.accuracy_of(name, error) for name, error in errors.items()}
@@ -215,7 +216,7 @@ class Check:
 
     def accuracy_of(self, name, error):
         error = dict(error)
-        # PyTorch's products accumulate in FP32: the two ratios of a record are one.
+        # PyTorch's products accumulate in FP32, so the record's two ratios are equal.
         of_unfused = self.of_unfused[name]["rel_l2"]
         ratio = peer_record.finite(peer_verdict.ratio_of(error["rel_l2"], of_unfused))
         rows = [len(of_head) for of_head in self.want[name]]

@@ -1,4 +1,4 @@
-"""Of which heads an output is checked, and its worst row."""
+"""Which heads of an output are checked, and its worst row."""
 
 import unittest
 

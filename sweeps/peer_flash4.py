@@ -1,5 +1,5 @@
 """FlashAttention-4 (flash_attn.cute): compiled by CuTe for Hopper and Blackwell, differentiated by
-autograd. Compiling it, in the first call of a shape, is no part of the pass's time."""
+autograd. The first call for a shape compiles; that is not part of the pass's time."""
 
 
 class Flash4:

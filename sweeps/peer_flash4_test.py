@@ -1,4 +1,4 @@
-"""What FlashAttention-4 is called with, by a function that stands for it."""
+"""The arguments that FlashAttention-4 is called with, recorded by a fake function."""
 
 import sys
 import types
@@ -13,7 +13,8 @@ torch = torch_or_skip()
 
 
 def stand_in(calls):
-    """Attention of all keys in fp32, as (out, lse): what flash_attn.cute.flash_attn_func returns."""
+    """Attention over all keys in fp32, as (out, lse): the result of
+    flash_attn.cute.flash_attn_func."""
 
     def attend(q, k, v, **options):
         calls.append(options)

@@ -1,17 +1,17 @@
-"""FlexAttention: PyTorch compiles the mask's predicate, and a block mask says which blocks of 128
-rows and keys it visits. Compiling it, and making the block mask, are no part of the pass's time; how
-long the latter takes the second time is told with the plan."""
+"""FlexAttention: PyTorch compiles the mask's predicate, and a block mask lists the blocks of 128
+rows and keys that it visits. Neither compilation nor building the block mask is part of the
+pass's time. The plan reports how long the second build of the block mask takes."""
 
 import time
 
 BLOCK = 128
-# Of the mask of all pairs in the making, at most: numbers of rows and of keys are one-dimensional, and
-# what is compared has a byte a pair.
+# The most memory per pair while the mask of all pairs is built: row and key numbers are
+# one-dimensional, and a comparison takes a byte per pair.
 BYTES_OF_PAIR = 8
 
 
 def fits(free_bytes, heads, seqlen_q, seqlen_k):
-    """Whether so much memory has room for a mask of all pairs."""
+    """Whether the mask of all pairs fits into this much memory."""
     return BYTES_OF_PAIR * heads * seqlen_q * seqlen_k <= free_bytes
 
 
@@ -23,7 +23,8 @@ class Flex:
         except ImportError as error:
             raise NotImplementedError(f"torch-flex needs PyTorch 2.5 or later ({error})") from error
         self.flex = flex_attention
-        torch._dynamo.reset()  # else a sweep's shapes run out of what it compiles of one function
+        torch._dynamo.reset()  # otherwise a sweep's many shapes exceed the cache limit for one
+                               # function
         self.blocks = None
         if case.mask.kind != "full":
             self.make_blocks()  # warms up, or compiles
@@ -33,8 +34,8 @@ class Flex:
         self.attend = torch.compile(flex_attention.flex_attention, dynamic=False)
 
     def make_blocks(self):
-        """By way of the mask of all pairs, which takes milliseconds, where memory has room for it. A
-        compiled one needs none, and minutes to be compiled."""
+        """Builds from the mask of all pairs, which takes milliseconds, if it fits into memory.
+        Otherwise compiles, which needs no such memory but takes minutes."""
         case, torch = self.case, self.torch
         has_heads = case.mask.kind == "pattern" and len(case.mask.unions) > 1
         heads = case.problem["heads"] if has_heads else None
@@ -49,7 +50,7 @@ class Flex:
         return blocks
 
     def mask_plan(self):
-        """Of all heads: what the block mask visits, how long it took and how large it is."""
+        """For all heads: the visited blocks, the build time and the size."""
         problem = self.case.problem
         heads = problem["batch"] * problem["heads"]
         if self.blocks is None:

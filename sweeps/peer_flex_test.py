@@ -1,4 +1,4 @@
-"""When FlexAttention's block mask is made by way of the mask of all pairs."""
+"""When FlexAttention's block mask is built from the mask of all pairs."""
 
 import unittest
 

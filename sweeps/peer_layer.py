@@ -1,7 +1,7 @@
-"""A layer of PyTorch's, with its weights and input, ready to run.
+"""A PyTorch layer with its weights and input, ready to run.
 
-A forward pass is run without gradients, as in inference, with dropout where it is asked for. Passes
-with a backward one differentiate by the input and by every weight, as in a training step.
+A forward pass runs without gradients, as in inference, with dropout if requested. A pass with a
+backward part computes the gradients of the input and of every weight, as in a training step.
 """
 
 import contextlib
@@ -10,7 +10,7 @@ import warnings
 import peer_layer_module as module
 import peer_layers
 
-# As errors name them (reference/encoder/layer_passes.h), by the names of the weights.
+# Names of the errors (reference/encoder/layer_passes.h), by the names of the weights.
 GRADIENTS = {
     "x": "dx", "w_qkv": "dWqkv", "b_qkv": "dbqkv", "w_o": "dWo", "b_o": "dbo", "w_1": "dW1",
     "b_1": "db1", "w_2": "dW2", "b_2": "db2", "gamma_1": "dgamma1", "beta_1": "dbeta1",
@@ -31,7 +31,8 @@ def shapes_of_weights(shape):
 
 
 def draw_tensors(torch, case, seed, device="cuda"):
-    """({name: weight}, x, d_y), fp16: normal as make_layer_tensors() has them, and not its bits."""
+    """({name: weight}, x, d_y), fp16: the distributions of make_layer_tensors(), but not its bits.
+    """
     generator = torch.Generator(device).manual_seed(seed)
 
     def draw(extents):
@@ -46,7 +47,7 @@ def draw_tensors(torch, case, seed, device="cuda"):
 
 
 def visible_pairs(torch, case, device):
-    """[1, heads or 1, rows, keys] of booleans; None where every row sees every key."""
+    """[1, heads or 1, rows, keys] of booleans; None if every row sees every key."""
     if case.mask.kind == "full":
         return None
     return case.mask.dense_of_heads(torch, case.problem["heads"], device)[None]
@@ -66,8 +67,8 @@ def attention_of(torch, case, dropout_p, device):
 
 
 def make_fast_path(torch, case, weights, device):
-    """nn.TransformerEncoderLayer in the state in which it takes its fast path, what runs it, and what
-    masks it."""
+    """An nn.TransformerEncoderLayer in the state in which it takes its fast path, a function that
+    runs it, and its mask."""
     shape, problem = case.shape, case.problem
     layer = torch.nn.TransformerEncoderLayer(
         shape["hidden"], problem["heads"], shape["ffn"], dropout=0.0, layer_norm_eps=module.EPSILON,
@@ -89,7 +90,7 @@ def make_fast_path(torch, case, weights, device):
 
 
 class Layer:
-    """`is_compiled_by` is torch.compile's back end: tests have a quick one."""
+    """`is_compiled_by` is torch.compile's back end; tests use a fast one."""
 
     def __init__(self, torch, case, tensors, dropout_p, device="cuda", is_compiled_by="inductor"):
         self.torch, self.case = torch, case
@@ -108,7 +109,7 @@ class Layer:
         self.inputs = [self.x.requires_grad_(), *self.parameters().values()]
         way = peer_layers.way_of(case.kernel)
         if way == "script":
-            with warnings.catch_warnings():  # of its being deprecated
+            with warnings.catch_warnings():  # a deprecation warning
                 warnings.simplefilter("ignore", DeprecationWarning)
                 self.run = torch.jit.script(self.module)
         if way == "compile":
@@ -117,7 +118,7 @@ class Layer:
             self.told = self.run.with_branch
 
     def compiled(self, backend):
-        # A sweep's shapes would run out of what is compiled of one function.
+        # Otherwise a sweep's many shapes exceed the cache limit for one function.
         self.torch._dynamo.reset()
         return self.torch.compile(self.module, dynamic=False, backend=backend)
 
@@ -127,7 +128,7 @@ class Layer:
         return {name: state[module.WEIGHTS[name]] for name in self.weights}
 
     def setting(self):
-        """The attention that the layer is named after is the only one allowed."""
+        """Only the attention in the layer's name is allowed."""
         stack = contextlib.ExitStack()
         if backend := peer_layers.backend_of(self.case.kernel):
             attention = self.torch.nn.attention
@@ -135,8 +136,8 @@ class Layer:
             stack.enter_context(attention.sdpa_kernel(allowed))
         if peer_layers.way_of(self.case.kernel) == "compile":
             config = self.torch._functorch.config
-            # Its cache does not know which attention is allowed, and a graph whose backward pass
-            # runs over and over may not give its tensors away.
+            # The autograd cache does not know which attention is allowed. And a graph whose
+            # backward pass runs repeatedly must not give its tensors away.
             wanted = {"enable_autograd_cache": False}
             if self.case.direction == "bwd":
                 wanted["donated_buffer"] = False
@@ -150,14 +151,14 @@ class Layer:
             self.y = self.run(self.x)
 
     def backward(self, d_y=None, keeps_graph=False):
-        """The gradients, of the input first."""
+        """The gradients, the input's first."""
         with self.setting():
             return self.torch.autograd.grad(
                 self.y, self.inputs, self.d_y if d_y is None else d_y, retain_graph=keeps_graph
             )
 
     def launch(self):
-        """Enqueues the case's pass; a backward pass starts from the last forward's graph."""
+        """Enqueues the case's pass; a backward pass starts from the last forward pass's graph."""
         if self.case.direction == "bwd":
             if self.y is None:
                 self.forward()
@@ -168,14 +169,14 @@ class Layer:
             self.backward()
 
     def step(self):
-        """The whole computation once, from the input on, of which nothing is left."""
+        """One whole computation from the input on; keeps no result."""
         self.forward()
         if self.case.direction != "fwd":
             self.backward()
         self.y = None
 
     def outputs(self, d_y):
-        """{name: tensor}: output, before_residual where the layer tells it, and the gradients."""
+        """{name: tensor}: output, before_residual if the layer reports it, and the gradients."""
         has_backward = self.case.direction != "fwd"
         branch = None
         if self.told is None:

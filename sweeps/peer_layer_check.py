@@ -1,8 +1,8 @@
-"""How wrong a layer of PyTorch's is beside the same in fp64, of the same fp16 weights and input.
+"""A PyTorch layer's errors against fp64, from the same fp16 weights and input.
 
-Beside it stands the unfused layer in fp16, an operation at a time: what another layer may err by is
-measured by its errors. The first sequences are compared, as many as have CHECKED_TOKENS: what comes
-after them gets no gradient, so that gradients of weights are of these alone.
+The unfused fp16 layer, one operation at a time, is computed too: its errors set the tolerance
+for other layers. Only the first sequences are compared, CHECKED_TOKENS tokens or fewer. Later
+sequences get no gradient, so that the weight gradients come from the compared ones only.
 """
 
 import json
@@ -19,14 +19,14 @@ CHECKED_TOKENS = 16384
 
 
 def make_head_by_head(torch, scale, visible):
-    """The unfused attention, a head after the other, whose scores are computed again for the
-    backward pass: the layer's precision is that of its tensors, and one head's scores are in memory."""
+    """Unfused attention, one head after the other; the backward pass recomputes the scores. So the
+    layer keeps its tensors' precision and only one head's scores are in memory."""
 
     def of_head(q, k, v, seen):
         scores = (q @ k.T) * scale
         if seen is None:
             return torch.softmax(scores, -1) @ v
-        # A row without a visible key is a softmax of zeros, of which nothing is left.
+        # A row without a visible key is a softmax of zeros, which is cleared afterwards.
         sees_any = seen.any(1, keepdim=True)
         p = torch.softmax(scores.masked_fill(~seen & sees_any, float("-inf")), -1)
         return (p * sees_any) @ v
@@ -51,7 +51,7 @@ def make_head_by_head(torch, scale, visible):
 
 
 def unfused_outputs(torch, case, tensors, dtype, device="cuda"):
-    """{name: tensor} as Layer.outputs() has them, of a layer without dropout in `dtype`."""
+    """{name: tensor} like Layer.outputs(), for a layer without dropout in `dtype`."""
     weights, x, d_y = tensors
     visible = peer_layer.visible_pairs(torch, case, device)
     attention = make_head_by_head(torch, case.problem["scale"], visible)
@@ -72,12 +72,12 @@ def unfused_outputs(torch, case, tensors, dtype, device="cuda"):
 
 
 def checked_sequences(case):
-    """How many, of the first."""
+    """The number of leading sequences to check."""
     return min(case.problem["batch"], max(1, CHECKED_TOKENS // case.problem["seqlen_q"]))
 
 
 def why_wrong(name, error, of_unfused, ratio, is_reference):
-    """Empty where it is acceptable, as harness/encoder/layer_runner.cc judges a part."""
+    """Empty if acceptable, by the rules of harness/encoder/layer_runner.cc."""
     if is_reference:
         if error["nonfinite"]:
             return f"{name}: {error['nonfinite']} elements are not finite where the exact ones are"
@@ -90,19 +90,20 @@ def why_wrong(name, error, of_unfused, ratio, is_reference):
 
 
 class Oracle:
-    """The layer in fp64, and the unfused one in fp16. Kept for the next case of the same problem, where
-    no layer misses the memory."""
+    """The layer in fp64, and the unfused one in fp16. Kept for the next case of the same problem,
+    unless another layer needs the memory."""
 
     def __init__(self, torch, device="cuda"):
         self.torch, self.device, self.key, self.known = torch, device, "", None
 
     def outputs(self, case, tensors):
-        """(exact, unfused): without dropout, whatever the rest."""
+        """(exact, unfused), without dropout; independent of the fusion of the rest."""
         own = ("dropout_p", "dropout_p_applied", "layer")
         problem = {name: value for name, value in case.problem.items() if name not in own}
         key = json.dumps([problem, {**case.shape, "rest": None}], sort_keys=True)
         if key != self.key:
-            self.key, self.known = "", None  # before there is memory for two
+            self.key, self.known = "", None  # before allocating the next: memory has no room for
+                                             # two
             self.known = tuple(
                 self.on_host(unfused_outputs(self.torch, case, tensors, dtype, self.device))
                 for dtype in (self.torch.float64, self.torch.float16)
@@ -115,7 +116,7 @@ class Oracle:
 
 
 class LayerCheck:
-    """One run of a layer without dropout, whose first sequences are compared."""
+    """One run of a layer without dropout; its first sequences are compared."""
 
     def __init__(self, torch, layer, ratio, oracle):
         self.case, self.ratio = layer.case, ratio
@@ -133,7 +134,7 @@ class LayerCheck:
             self.of_unfused[name] = peer_check.errors_of(unfused.double(), want)
 
     def cut(self, outputs):
-        """What there is of the checked sequences."""
+        """The part that belongs to the checked sequences."""
         of_tokens = ("output", "before_residual", "dx")
         return {
             name: tensor[: self.count] if name in of_tokens else tensor
@@ -167,7 +168,7 @@ class LayerCheck:
         return peer_record.finite(ratio)
 
     def parts(self):
-        """As `errors` of a record's layer."""
+        """The `errors` of a record's layer."""
         return [
             {
                 "of": name,
@@ -180,7 +181,7 @@ class LayerCheck:
         ]
 
     def accuracy(self):
-        """Of the output; null with a backward pass, as layers of sparkbench's have it."""
+        """The accuracy of the output; null with a backward pass, as for sparkbench's layers."""
         if self.case.direction != "fwd":
             return None
         error = dict(self.errors["output"])

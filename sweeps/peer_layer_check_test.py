@@ -1,4 +1,4 @@
-"""Errors of layers, and what counts as wrong. Skipped where PyTorch is missing."""
+"""Errors of layers, and the verdicts on them. Skipped without PyTorch."""
 
 import math
 import unittest

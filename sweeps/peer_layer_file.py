@@ -1,5 +1,5 @@
-"""A user's layer: weights, x and d_y of a safetensors file, by the names that sparkbench has them by
-(reference/encoder/README.md), which has read the file before and refused what is missing or misshapen."""
+"""A user's layer: weights, x and d_y from a safetensors file, under sparkbench's names
+(reference/encoder/README.md). sparkbench has checked the file for missing and misshapen tensors."""
 
 import json
 import math
@@ -10,7 +10,7 @@ DTYPES = {"F16": "float16", "BF16": "bfloat16", "F32": "float32", "F64": "float6
 
 
 def read_file(torch, path):
-    """{name: tensor} of all that is in a file."""
+    """{name: tensor} for everything in a file."""
     with open(path, "rb") as file:
         header = json.loads(file.read(int.from_bytes(file.read(8), "little")))
         begin = file.tell()
@@ -28,7 +28,8 @@ def read_file(torch, path):
 
 
 def read_tensors(torch, case, path, device="cuda"):
-    """({name: weight}, x, d_y), fp16. Without d_y in the file it is 0: forward passes read none."""
+    """({name: weight}, x, d_y), fp16. d_y is 0 if missing from the file: forward passes do not read
+    it."""
     tensors = {name: x.to(device).half() for name, x in read_file(torch, path).items()}
     weights = {name: tensors[name] for name in peer_layer.shapes_of_weights(case.shape)}
     x = tensors["x"].view(case.tokens_shape)

@@ -1,5 +1,5 @@
-"""A user's layer from a file, and by it the exact layer beside that of the built program. Skipped where
-PyTorch is missing."""
+"""A user's layer from a file, and the exact layer on it against the built program's. Skipped
+without PyTorch."""
 
 import json
 import os
@@ -19,7 +19,7 @@ import peer_layer_file  # noqa: E402
 
 
 def write_file(path, tensors):
-    """As safetensors has them: the header's size, the header, and all bytes."""
+    """In safetensors format: the header's size, the header, and all bytes."""
     header, data = {"__metadata__": {"by": "a test"}}, b""
     for name, (dtype, tensor) in tensors.items():
         of_tensor = tensor.detach().contiguous().view(torch.uint8).numpy().tobytes()
@@ -55,7 +55,7 @@ class File(unittest.TestCase):
             self.assertTrue(torch.equal(read[name], want), name)
 
     def test_sparkbench_s_exact_layer_is_the_same(self):
-        """A record has the exact value at the place where its layer errs most."""
+        """A record has the exact value of the element with the layer's largest error."""
         program = os.environ.get("SPARKBENCH_PROGRAM", str(sparkbench_cases.BUILT))
         if not pathlib.Path(program).exists():
             self.skipTest(f"there is no {program}")
@@ -78,7 +78,7 @@ class File(unittest.TestCase):
             exact = peer_layer_check.unfused_outputs(torch, case, tensors, torch.float64, "cpu")
             difference = exact["output"] - record["accuracy"]["worst_want"]
             with self.subTest(record["id"]):
-                # Two of 1,536 numbers around 1 are not that near by chance.
+                # Two of 1,536 numbers around 1 are not that close by chance.
                 self.assertLess(difference.abs().min().item(), 1e-12)
 
 

@@ -1,5 +1,5 @@
-"""What PyTorch's profiler sees of a pass: how many kernels it launches, of each stage too, and which
-operations it calls."""
+"""What PyTorch's profiler reports about a pass: how many kernels it and each of its stages launch,
+and which operations it calls."""
 
 import contextlib
 
@@ -7,20 +7,21 @@ MARK = "sparkbench stage "
 
 
 class Event:
-    """Of a profile: a name, whether a device ran it, and from when to when in microseconds."""
+    """An event of a profile: its name, whether it ran on a device, and its start and end in
+    microseconds."""
 
     def __init__(self, name, is_on_device, begin, end):
         self.name, self.is_on_device, self.begin, self.end = name, is_on_device, begin, end
 
 
 def is_kernel(event):
-    """And no copy, and no filling of memory."""
+    """Excludes copies and memory fills."""
     return event.is_on_device and not event.name.startswith(("Memcpy", "Memset"))
 
 
 def events_of(found, on_host):
-    """Of PyTorch's, but for ranges that somebody named as the device shows them. `on_host` is the
-    type of device of the others."""
+    """PyTorch's events, except the device's copies of user-named ranges. `on_host` is the device
+    type of host events."""
     events = []
     for event in found:
         is_on_device = event.device_type != on_host
@@ -32,7 +33,7 @@ def events_of(found, on_host):
 
 
 def profile(torch, function):
-    """Events of what the function calls and launches."""
+    """Events of the function's calls and launches."""
     activities = [torch.profiler.ProfilerActivity.CPU]
     if torch.cuda.is_available():
         activities.append(torch.profiler.ProfilerActivity.CUDA)
@@ -53,7 +54,8 @@ def kernels_in(events):
 
 
 def kernels_by_stage(events, names):
-    """{stage: kernels}: those that ran within its marks, between which the device is idle."""
+    """{stage: kernels}: the kernels that ran between the stage's marks; the device is idle between
+    stages."""
     counts = dict.fromkeys(names, 0)
     kernels = [event for event in events if is_kernel(event)]
     for mark in (event for event in events if event.name.startswith(MARK)):
@@ -64,7 +66,7 @@ def kernels_by_stage(events, names):
 
 
 def marked(torch):
-    """The context of a stage that is counted: nothing else runs while it does."""
+    """A context for counting a stage; nothing else runs meanwhile."""
 
     @contextlib.contextmanager
     def around(name):

@@ -1,4 +1,4 @@
-"""Which kernels of a profile are counted, and as which stage's."""
+"""Which kernels of a profile are counted, and for which stage."""
 
 import types
 import unittest

@@ -1,5 +1,5 @@
-"""An encoder layer of PyTorch's operations, as kernels/encoder/layer_shape.h describes it. It is
-imported where PyTorch is, and each of its modules can be compiled and scripted."""
+"""An encoder layer from PyTorch operations, as in kernels/encoder/layer_shape.h. Import it only
+with PyTorch; each of its modules can be compiled and scripted."""
 
 from typing import Optional, Tuple
 
@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 EPSILON = 1e-12  # of LayerNorm: kLayerNormEpsilon
-# By the names that sparkbench's files have (reference/encoder/layer_data.h); x and d_y come after.
+# By the names in sparkbench's files (reference/encoder/layer_data.h); x and d_y come after.
 WEIGHTS = {
     "w_qkv": "in_product.weight", "w_o": "out_product.weight", "w_1": "up.weight",
     "w_2": "down.weight", "b_qkv": "in_product.bias", "b_o": "out_product.bias",
@@ -19,8 +19,8 @@ BIASES = ("b_qkv", "b_o", "b_1", "b_2")
 
 
 class UnfusedAttention(nn.Module):
-    """baddbmm with the scale folded in, masked_fill, softmax, dropout, bmm. `visible` is
-    [1, heads or 1, rows, keys] of booleans, or None where all is."""
+    """baddbmm with the scale folded in, masked_fill, softmax, dropout, bmm. `visible` is [1, heads
+    or 1, rows, keys] of booleans, or None if everything is visible."""
 
     visible: Optional[Tensor]
 
@@ -49,7 +49,7 @@ class UnfusedAttention(nn.Module):
 
 
 class SdpaAttention(nn.Module):
-    """scaled_dot_product_attention by whatever back ends are allowed when it is called."""
+    """scaled_dot_product_attention by any back end that is allowed at the call."""
 
     def __init__(self, scale: float, dropout_p: float, visible: Optional[Tensor], causal: bool):
         super().__init__()
@@ -101,12 +101,12 @@ class EncoderLayer(nn.Module):
         return self.down(g)
 
     def branch(self, x: Tensor) -> Tensor:
-        """What is added to the residual."""
+        """The tensor that is added to the residual."""
         return functional.dropout(x, self.dropout_p, True) if self.dropout_p > 0.0 else x
 
     @torch.jit.export
     def with_branch(self, x: Tensor) -> Tuple[Tensor, Tensor]:
-        """The output, and what the last residual is added to."""
+        """The output, and the branch that the last residual is added to."""
         if self.is_pre:
             h = x + self.branch(self.proj(self.mha(self.qkv(self.norm_1(x)))))
             f = self.branch(self.ff2(self.ff1(self.norm_2(h))))
@@ -120,7 +120,7 @@ class EncoderLayer(nn.Module):
 
 
 def load(layer: nn.Module, weights: dict) -> nn.Module:
-    """Takes {name: tensor} by sparkbench's names; without those of biases where it has none."""
+    """Takes {name: tensor} under sparkbench's names; biases only if the layer has them."""
     state = {WEIGHTS[name]: tensor for name, tensor in weights.items()}
     layer.load_state_dict(state, strict=True, assign=True)
     return layer.requires_grad_()

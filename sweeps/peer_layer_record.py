@@ -1,4 +1,4 @@
-"""What a record has of a layer: results/sparkbench.run.schema.json, `layer` of a case."""
+"""A layer's part of a record: results/sparkbench.run.schema.json, `layer` of a case."""
 
 import peer_layers
 import peer_record
@@ -13,7 +13,7 @@ NO_LAUNCHES = {
 
 
 def begin_case(case, position, method):
-    """As that of attention, of a case whose rest is PyTorch's too."""
+    """As for attention, for a case whose rest is PyTorch's too."""
     record = peer_record.begin_case(case, position, method)
     record["role"] = "reference" if case.kernel == peer_layers.REFERENCE else "fused"
     record["layer"] = None
@@ -21,7 +21,7 @@ def begin_case(case, position, method):
 
 
 def add_layer(record, case, launches, peak_bytes, errors):
-    """`peak_bytes` is over the weights. What is told of stages comes later, of an eager layer."""
+    """`peak_bytes` excludes the weights. Stages are added later, for an eager layer only."""
     weight_bytes = case.planned["layer"]["weight_bytes"]
     peer_record.add_memory(record, case, weight_bytes + peak_bytes)
     if launches == 0:
@@ -40,8 +40,8 @@ def add_layer(record, case, launches, peak_bytes, errors):
 
 
 def add_stages(record, case, launches, times):
-    """Of {stage: kernels} and {stage: median ms}. FLOPs and bytes are the plan's, of a layer that
-    runs an operation at a time."""
+    """From {stage: kernels} and {stage: median ms}. FLOPs and bytes come from the plan, for a layer
+    that runs one operation at a time."""
     planned = {stage["name"]: stage for stage in case.planned["layer"]["stages"]}
     record["layer"]["stages"] = [
         {

@@ -18,12 +18,12 @@ import peer_timer
 import peer_verdict
 
 DECLINES = ("No available kernel", "No viable backend")
-FIRST_LAUNCHES = 3  # which compile, and find out what a scripted layer is given
+FIRST_LAUNCHES = 3  # they compile, and detect the shapes of a scripted layer
 LONGEST_MESSAGE = 400
 
 
 def message_of(error):
-    """In a line; compilers write pages."""
+    """In one line; compilers write pages."""
     text = " ".join(str(error).split())
     where = max((text.find(one) for one in DECLINES), default=-1)
     begin = max(0, where - LONGEST_MESSAGE // 2) if len(text) > LONGEST_MESSAGE else 0
@@ -31,14 +31,14 @@ def message_of(error):
 
 
 def release(torch):
-    """Of the case before: modules and graphs hold each other."""
+    """Frees the previous case: modules and graphs hold each other."""
     gc.collect()
     torch.cuda.empty_cache()
 
 
 def measure_peak_over_weights(torch, layer):
-    """Bytes at most held over the weights while the layer computes its pass from its input on, the
-    input and a mask's table among them. Workspaces that PyTorch keeps from pass to pass are not."""
+    """Peak bytes, without the weights, while the layer computes its pass; includes the input and a
+    mask's table. Workspaces that PyTorch keeps from pass to pass are not included."""
     release(torch)
     before = torch.cuda.memory_allocated()
     torch.cuda.reset_peak_memory_stats()
@@ -51,8 +51,8 @@ def measure_peak_over_weights(torch, layer):
 
 
 def time_graph(torch, layer, timer):
-    """Median ms of the pass as a CUDA graph. A backward pass follows the stream of its forward, so
-    that both are on the graph's."""
+    """Median ms of the pass as a CUDA graph. A backward pass uses the stream of its forward pass,
+    so both are on the graph's stream."""
     stream, graph = torch.cuda.Stream(), torch.cuda.CUDAGraph()
     layer.y = None
     stream.wait_stream(torch.cuda.current_stream())
@@ -77,7 +77,7 @@ def add_graph_time(torch, layer, timer, record):
 
 
 def add_stages(torch, layer, arguments, record):
-    """Of an eager layer. The others' stages cannot be told apart."""
+    """For an eager layer. The stages of other layers cannot be separated."""
     if record["layer"] is None or peer_layers.way_of(layer.case.kernel) != "eager":
         return
     try:
@@ -108,19 +108,19 @@ def measure_stages(torch, layer, arguments):
 
 
 def ignore(_name):
-    """The context of a stage that nobody watches."""
+    """A no-op context for a stage."""
     return contextlib.nullcontext()
 
 
 class Runner:
-    """Runs the cases of a sweep. `device` and `compiler` are what tests choose."""
+    """Runs the cases of a sweep. Tests choose `device` and `compiler`."""
 
     def __init__(self, torch, device="cuda", compiler="inductor"):
         self.torch, self.device, self.compiler = torch, device, compiler
         self.oracle = peer_layer_check.Oracle(torch, device)
 
     def run_case(self, torch, timer, case, record, arguments, nvml):
-        """Completes the record, whatever happens."""
+        """Always completes the record."""
         begin = time.perf_counter()
         if why := peer_layers.why_unsupported(case):
             peer_record.end_without_result(record, "skipped", "E-UNSUPPORTED", why)
@@ -136,11 +136,11 @@ class Runner:
             is_declined = isinstance(error, NotImplementedError)
             is_declined |= any(one in str(error) for one in DECLINES)
             status, code = ("skipped", "E-UNSUPPORTED") if is_declined else ("failed", "E-RUN")
-            if is_declined:  # with dropout alone, after it was verified without
+            if is_declined:  # only with dropout, after it was verified without
                 record.update(accuracy=None, warnings=[])
             peer_record.end_without_result(record, status, code, message_of(error))
         finally:
-            torch._dynamo.reset()  # which holds what it compiled
+            torch._dynamo.reset()  # it holds compiled code
             release(torch)
             record["elapsed_s"] = time.perf_counter() - begin
 
@@ -154,7 +154,7 @@ class Runner:
         return peer_layer.Layer(self.torch, case, tensors, dropout_p, self.device, self.compiler)
 
     def verified(self, case, tensors, record, arguments):
-        """The layer without dropout, and the errors that its record will have."""
+        """The layer without dropout, and the errors for its record."""
         layer, ratio = self.layer_of(case, tensors, 0.0), arguments.tolerance_ratio
         try:
             check = peer_layer_check.LayerCheck(self.torch, layer, ratio, self.oracle)

@@ -1,5 +1,5 @@
-"""Whole cases and their records, on this machine's processor: its memory, its clock and the kernels of
-its profiles are made up. Skipped where PyTorch is missing."""
+"""Whole cases and their records on this machine's CPU, with fake memory, clock and profiles.
+Skipped without PyTorch."""
 
 import contextlib
 import json
@@ -47,7 +47,7 @@ class Timer:
 
 
 class EventOfStage:
-    """Between each two 0.1 ms pass."""
+    """Consecutive events are 0.1 ms apart."""
 
     def __init__(self, enable_timing):
         pass
@@ -66,7 +66,7 @@ class Graph:
 
 @contextlib.contextmanager
 def machine(profile=profile_with_kernels, graph=Graph):
-    """With 1,000 bytes in use, at most 5,000, whatever is run."""
+    """1,000 bytes in use and a peak of 5,000, for any function."""
     nothing = lambda *_unused, **_unused_too: None  # noqa: E731
     stream = types.SimpleNamespace(wait_stream=nothing)
     cuda = {
@@ -99,7 +99,7 @@ class Runs(unittest.TestCase):
         return records
 
     def check(self, records, arguments, method):
-        """Against the schema."""
+        """Checks against the schema."""
         build = dict.fromkeys(SCHEMA["$defs"]["build"]["required"], "")
         build.update(git_sha=None, git_dirty=None, cuda_toolkit="12.8", cuda_archs=["sm_90"])
         device = dict.fromkeys(SCHEMA["$defs"]["device"]["required"])
@@ -185,7 +185,7 @@ class Runs(unittest.TestCase):
             )
             self.assertIn("No viable backend", record["reason"]["message"])
             self.assertLessEqual(len(record["reason"]["message"]), peer_layer_run.LONGEST_MESSAGE)
-        record = self.record_of("torch-eager-flash", "--dropout", "0.1")  # which processors lack
+        record = self.record_of("torch-eager-flash", "--dropout", "0.1")  # which CPUs lack
         self.assertEqual(record["reason"]["code"], "E-UNSUPPORTED")
         self.assertEqual((record["accuracy"], record["warnings"]), (None, []))
 

@@ -1,8 +1,9 @@
-"""The stages of an eager layer, each by itself: the layer cut between its stages, so that each one
-differentiates by its own inputs and weights and nothing else runs between.
+"""The stages of an eager layer, each by itself. The layer is cut between its stages, so that each
+stage computes the gradients of its own inputs and weights only, and nothing else runs between
+stages.
 
-What a stage is, results/ and reference/encoder/README.md say: pre-LN, ln1 stands before qkv, ln2
-behind proj, and the last residual is ff2's.
+results/ and reference/encoder/README.md define the stages. For pre-LN, ln1 comes before qkv, ln2
+after proj, and the last residual belongs to ff2.
 """
 
 import statistics
@@ -10,20 +11,20 @@ from dataclasses import dataclass
 from typing import Callable
 
 STAGES = ("qkv", "mha", "proj", "ln1", "ff1", "ff2", "ln2")  # in a record's order
-PASSES = 20  # of whose times the median is told
+PASSES = 20  # the median is over this many
 
 
 @dataclass(frozen=True)
 class Stage:
     name: str
-    run: Callable  # of its inputs: its outputs, one or several
+    run: Callable  # from its inputs to its outputs, one or several
     inputs: tuple  # names of tensors
     outputs: tuple
-    modules: tuple  # whose parameters it has
+    modules: tuple  # the modules with its parameters
 
 
 def stages_of(layer):
-    """In the order in which they run; `layer` is an EncoderLayer."""
+    """In execution order; `layer` is an EncoderLayer."""
     norm_1, norm_2, branch = layer.norm_1, layer.norm_2, layer.branch
 
     def summed_and_normed(a, x):
@@ -55,7 +56,7 @@ def stages_of(layer):
 
 
 class StagedLayer:
-    """One pass over the stages; `around(name)` is a context that each of them runs in."""
+    """One pass over the stages. Each stage runs in the context `around(name)`."""
 
     def __init__(self, torch, layer):
         self.torch, self.layer = torch, layer
@@ -64,7 +65,7 @@ class StagedLayer:
         self.counts_forward = layer.case.direction != "bwd"
 
     def run(self, around, uncounted):
-        """(y, {name: gradient of "x", or of a parameter by its name}). A forward pass that is no
+        """(y, {name: gradient of "x", or of a parameter by its name}). A forward pass that is not
         part of the case runs in `uncounted(name)`."""
         around_forward = around if self.counts_forward else uncounted
         with self.layer.setting(), self.torch.set_grad_enabled(self.has_backward):
@@ -93,7 +94,7 @@ class StagedLayer:
             with around(stage.name):
                 found = self.torch.autograd.grad(outputs, [*inputs, *parameters], given)
                 for name, gradient in zip(stage.inputs, found):
-                    # Of a tensor that two stages read.
+                    # Sums the gradients of a tensor that two stages read.
                     known = of_tensors.get(name)
                     of_tensors[name] = gradient if known is None else known + gradient
             of_parameters.update((id(x), dx) for x, dx in zip(parameters, found[len(inputs) :]))
@@ -105,7 +106,7 @@ class StagedLayer:
 
 
 class EventsAround:
-    """Events of CUDA before and behind each stage. The cache may be flushed before the first one."""
+    """CUDA events before and after each stage. The cache may be flushed before the first one."""
 
     def __init__(self, torch, flush):
         self.torch, self.flush, self.pairs = torch, flush, []
@@ -126,7 +127,7 @@ class EventsAround:
         self.pairs.append((self.name, self.begin, self.end))
 
     def sums(self):
-        """{stage: ms}, forward and backward together, once all is done."""
+        """{stage: ms}, forward and backward together, once everything is done."""
         ms = dict.fromkeys(STAGES, 0.0)
         for name, begin, end in self.pairs:
             ms[name] += begin.elapsed_time(end)
@@ -134,8 +135,8 @@ class EventsAround:
 
 
 def time_stages(torch, staged, hold, flush, ignore):
-    """{stage: median ms}. `hold` keeps the stream until a pass is queued, so that no launch is
-    timed; `flush` is what empties the cache, or None."""
+    """{stage: median ms}. `hold` blocks the stream until a pass is queued, so that launches are not
+    timed; `flush` empties the cache, or is None."""
     passes = []
     for _ in range(PASSES):
         events = EventsAround(torch, flush)

@@ -1,4 +1,4 @@
-"""A layer cut into its stages computes what it does as a whole. Skipped where PyTorch is missing."""
+"""A layer cut into its stages computes the same as the whole layer. Skipped without PyTorch."""
 
 import contextlib
 import itertools
@@ -16,7 +16,7 @@ PRE = ("ln1", "qkv", "mha", "proj", "ln2", "ff1", "ff2")
 
 
 class Recorder:
-    """Which stages ran in it."""
+    """Records which stages ran in it."""
 
     def __init__(self):
         self.names = []

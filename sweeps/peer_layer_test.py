@@ -1,5 +1,5 @@
-"""PyTorch's layers on this machine's processor, beside the layer as kernels/encoder/layer_shape.h
-has it, in NumPy. They are skipped where PyTorch is missing."""
+"""PyTorch's layers on this machine's CPU, against a NumPy layer after
+kernels/encoder/layer_shape.h. Skipped without PyTorch."""
 
 import itertools
 import math
@@ -31,7 +31,7 @@ def activated(name, u):
 
 
 def attend(case, q, k, v):
-    """Head by head, and row by row over the keys that the mask shows."""
+    """Head by head and row by row, over the visible keys."""
     o, d = numpy.zeros_like(q), case.problem["head_dim"]
     for head in range(case.problem["heads"]):
         columns = slice(head * d, (head + 1) * d)
@@ -44,7 +44,7 @@ def attend(case, q, k, v):
 
 
 def by_hand(case, w, x):
-    """(y, what the last residual is added to) of one sequence, [rows, hidden]."""
+    """(y, the branch that the last residual is added to) for one sequence, [rows, hidden]."""
     shape = case.shape
     bias = {name: w.get(name, 0.0) for name in ("b_qkv", "b_o", "b_1", "b_2")}
 
@@ -176,7 +176,7 @@ class Layers(unittest.TestCase):
 
         for case in layers_of("--mask", "causal", "--pass", "fwd", "--activation", "relu"):
             if case.kernel.endswith(("efficient", "cudnn")):
-                continue  # which processors have not
+                continue  # which CPUs lack
             tensors = peer_layer.draw_tensors(torch, case, 4, "cpu")
             layer = peer_layer.Layer(torch, case, tensors, 0.0, "cpu", "aot_eager")
             events = peer_layer_launches.profile(torch, layer.launch)
@@ -202,7 +202,7 @@ class Layers(unittest.TestCase):
             case = layer_of(kernel, "full", "--norm", "pre", "--seqlen", "64", "--bias", "false")
             branch = outputs_of(case, tensors, dropout_p=0.25)["before_residual"]
             self.assertAlmostEqual((branch == 0).double().mean().item(), 0.25, delta=0.02)
-            # With values of one, o is the sum of each row's p: 1, had nothing been dropped.
+            # With all values 1, o is the sum of each row's p: 1 without dropout.
             q, ones = torch.randn(2, 4, 64, 16), torch.ones(2, 4, 64, 16)
             attention = peer_layer.Layer(torch, case, tensors, 0.25, "cpu").module.attention.float()
             sums = attention(q, q, ones)

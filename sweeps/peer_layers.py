@@ -1,5 +1,5 @@
-"""Which encoder layers of PyTorch's there are, and what each computes: three ways to run a layer of
-PyTorch's operations, each with every attention, and nn.TransformerEncoderLayer's fast path."""
+"""The encoder layers of PyTorch and what each computes: three ways to run a layer of PyTorch
+operations, each with every attention, and nn.TransformerEncoderLayer's fast path."""
 
 import re
 from dataclasses import dataclass
@@ -8,8 +8,8 @@ from functools import cached_property
 import sparkbench_cases
 
 WAYS = ("eager", "compile", "script")
-# How each attention is asked for, of torch.nn.attention.SDPBackend, and the operation that it then
-# calls. While the unfused chain runs no other back end is allowed, so that nothing replaces it.
+# For each attention, its torch.nn.attention.SDPBackend and the operation that it calls. The unfused
+# chain runs with no other back end allowed, so that nothing replaces it.
 BACKENDS = {
     "unfused": "MATH",
     "math": "MATH",
@@ -26,33 +26,33 @@ FUSED_ATTENTIONS = {
 FAST_PATH = "torch-encoder-layer"
 FAST_PATH_OPERATION = "aten::_transformer_encoder_layer_fwd"
 LAYERS = (*(f"torch-{way}-{backend}" for way in WAYS for backend in BACKENDS), FAST_PATH)
-# It measures others: as long as it is finite it is ok.
+# The baseline: it is ok as long as it is finite.
 REFERENCE = "torch-eager-unfused"
-# What makes a layer's id, behind the parts of its attention.
+# The layer's parts of an id; they follow the parts of its attention.
 OF_LAYER = re.compile(
     "hidden[0-9]+|ffn[0-9]+|gelu-tanh|gelu-erf|relu|norm-(post|pre)|bias-false|rest-(un)?fused"
 )
 
 
 def way_of(kernel):
-    """None of the fast path."""
+    """None for the fast path."""
     return None if kernel == FAST_PATH else kernel.split("-")[1]
 
 
 def backend_of(kernel):
-    """None of the fast path, which chooses by itself."""
+    """None for the fast path, which chooses by itself."""
     return None if kernel == FAST_PATH else kernel.split("-")[2]
 
 
 def rest_of(kernel):
-    """PyTorch launches an operation at a time in eager mode. Else a compiler, or the author of the
-    fast path, has fused some."""
+    """Eager PyTorch launches one operation at a time. Otherwise a compiler, or the fast path
+    itself, has fused some."""
     return "unfused" if way_of(kernel) == "eager" else "fused"
 
 
 @dataclass(frozen=True)
 class LayerCase(sparkbench_cases.Case):
-    """A layer of PyTorch's on a problem that `sparkbench encoder` planned."""
+    """A PyTorch layer on a problem that `sparkbench encoder` planned."""
 
     @cached_property
     def shape(self):
@@ -69,7 +69,7 @@ class LayerCase(sparkbench_cases.Case):
 
     @property
     def needs_no_tensor(self):
-        """Of the mask."""
+        """For the mask."""
         return self.mask.is_sdpa_s()
 
     @property
@@ -82,7 +82,7 @@ class LayerCase(sparkbench_cases.Case):
 
 
 def plan_layers(arguments, flags):
-    """The chosen layers on each problem, neighbours where it is one. Raises CasesError."""
+    """The chosen layers on each problem; layers of one problem are adjacent. Raises CasesError."""
     names = sparkbench_cases.select_kernels(arguments.kernel, list(LAYERS))
     own = ["--tensors", arguments.tensors] if arguments.tensors else []
     if given := [flag for flag in flags if flag.split("=")[0] == "--rest"]:
@@ -101,7 +101,7 @@ def plan_layers(arguments, flags):
 
 
 def why_no_fast_path(case):
-    """As nn.TransformerEncoderLayer.forward decides. Empty where it takes its fast path."""
+    """By the conditions in nn.TransformerEncoderLayer.forward. Empty if it takes its fast path."""
     shape = case.shape
     if case.direction != "fwd":
         return "it is of forward passes alone"
@@ -119,7 +119,7 @@ def why_no_fast_path(case):
 
 
 def why_unsupported(case):
-    """Empty where the layer computes the problem."""
+    """Empty if the layer supports the problem."""
     kernel, mask = case.kernel, case.mask
     if case.unknown_parts:
         return f"the peers do not know the {', '.join(case.unknown_parts)} of {case.id}"
@@ -136,8 +136,8 @@ def why_unsupported(case):
 
 
 def why_another_attention(kernel, operations):
-    """Empty where the names of the operations that were called have those that the candidate is
-    named after, and no other attention's."""
+    """Empty if the called operations include the one in the candidate's name and no other
+    attention."""
     if kernel == FAST_PATH:
         is_taken = FAST_PATH_OPERATION in operations
         return "" if is_taken else "nn.TransformerEncoderLayer did not take its fast path"

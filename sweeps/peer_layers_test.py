@@ -1,4 +1,4 @@
-"""Which layers there are and what each computes. Those of one test are the built program's."""
+"""The layers and what each computes. One test compares with the built program."""
 
 import os
 import pathlib

@@ -1,4 +1,5 @@
-"""Versions of what a peer calls: results/sparkbench.run.schema.json, `libraries` of a case."""
+"""Versions of the libraries that a peer calls: results/sparkbench.run.schema.json, `libraries` of a
+case."""
 
 import ctypes
 
@@ -16,7 +17,7 @@ def spell_cudnn(version):
 
 
 def cublas_version(cuda_version):
-    """Of the library that PyTorch has loaded, which is found again by its name."""
+    """The version of the library that PyTorch has loaded, found by its name."""
     try:
         library = ctypes.CDLL(f"libcublas.so.{cuda_version.split('.')[0]}")
         parts = []
@@ -47,8 +48,8 @@ def spark_version():
 
 
 def libraries_of(torch, kernel, timer):
-    """{name: version} for a case of `kernel`; Triton's where it compiles the case, or its
-    do_bench takes the time."""
+    """{name: version} for a case of `kernel`; includes Triton's version if Triton compiles the case
+    or its do_bench times it."""
     libraries = {"torch": torch.__version__}
     if kernel.startswith("spark-"):
         libraries["spark_attention"] = spark_version()

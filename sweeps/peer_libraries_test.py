@@ -1,4 +1,4 @@
-"""What libraries a peer of PyTorch names."""
+"""The libraries that a PyTorch peer reports."""
 
 import unittest
 import unittest.mock
@@ -10,7 +10,7 @@ class Libraries(unittest.TestCase):
     def test_each_peer_names_what_it_calls(self):
         class Torch:
             __version__ = "2.9.1"
-            version = type("version", (), {"cuda": "0.0"})  # of which there is no cuBLAS
+            version = type("version", (), {"cuda": "0.0"})  # which has no cuBLAS
             backends = type("backends", (), {"cudnn": type("c", (), {"version": lambda: 91002})})
 
         of = peer_libraries.libraries_of

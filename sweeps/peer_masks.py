@@ -1,9 +1,9 @@
-"""Masks as sparkbench names them (kernels/mask/mask_spec.h), in the terms of PyTorch's kernels."""
+"""sparkbench's masks (kernels/mask/mask_spec.h) in the terms of PyTorch's kernels."""
 
 import math
 from dataclasses import dataclass
 
-# What each back end can hide. PyTorch gives its cuDNN no left bound.
+# The masks that each back end supports. PyTorch passes no left bound to its cuDNN.
 MASKS = {
     "torch-unfused": ("full", "causal", "window", "band", "prefix", "pattern"),
     "torch-math": ("full", "causal", "window", "band", "prefix", "pattern"),
@@ -23,7 +23,7 @@ MASKS = {
 
 @dataclass(frozen=True)
 class Mask:
-    """Over sequences of these lengths; row q stands at key q + seqlen_k - seqlen_q."""
+    """For sequences of these lengths; row q is at key q + seqlen_k - seqlen_q."""
 
     name: str
     seqlen_q: int
@@ -39,7 +39,7 @@ class Mask:
 
     @property
     def offsets(self):
-        """(keys before its own, keys after it) that a row sees; None: all of them. Not of a
+        """(keys before its own, keys after it) that a row sees; None: all of them. Undefined for a
         prefix."""
         if self.kind == "band":
             return tuple(self.numbers)
@@ -48,7 +48,7 @@ class Mask:
         return {"full": (None, None), "causal": (None, 0)}[self.kind]
 
     def sees(self, row, key):
-        """Of numbers, or of PyTorch's tensors of them."""
+        """For numbers, or for PyTorch tensors of them."""
         own = row + self.seqlen_k - self.seqlen_q
         if self.kind == "prefix":
             return (key <= own) | (key < self.numbers[0])
@@ -66,21 +66,21 @@ class Mask:
         return self.sees(rows, torch.arange(self.seqlen_k, device=device)[None])
 
     def dense_of_heads(self, torch, _heads, device="cuda"):
-        """[1, seqlen_q, seqlen_k]: of any head."""
+        """[1, seqlen_q, seqlen_k]: the same for any head."""
         return self.dense(torch, device=device)[None]
 
     def mask_mod(self, _torch):
-        """As FlexAttention asks: of tensors of a batch entry, a head, a row and a key."""
+        """In FlexAttention's form: takes tensors of batch entry, head, row and key."""
         return lambda _batch, _head, row, key: self.sees(row, key)
 
     def is_sdpa_s(self):
-        """Whether scaled_dot_product_attention spells it without a tensor: its causal mask is
+        """Whether scaled_dot_product_attention expresses it without a tensor; its causal mask is
         aligned to the top left."""
         return self.kind == "full" or (self.kind == "causal" and self.seqlen_q == self.seqlen_k)
 
     def near_misses(self):
-        """The masks that a kernel might have instead: each number off by one, up and down, where
-        that shows or hides a pair. window:4 and window:6 of window:5."""
+        """The masks that a kernel might apply by mistake: each number off by one, up and down, if
+        that shows or hides a pair. window:4 and window:6 for window:5."""
         misses = []
         for position, number in enumerate(self.numbers):
             least = 1 if self.kind == "window" else 0
@@ -109,13 +109,13 @@ class Mask:
         return max(0, end - begin)
 
 
-# Which take packed sequences.
+# The peers that support varlen.
 OF_PACKED = ("torch-varlen", "torch-flash", "torch-efficient", "torch-nested", "torch-padded",
              "spark-fp32acc", "spark-fp16acc")  # fmt: skip
 
 
 def why_not_packed(case):
-    """Empty where the peer computes these packed sequences, whose mask it has."""
+    """Empty if the peer supports this varlen batch; it must support the mask."""
     kernel, mask, lengths = case.kernel, case.mask, case.lengths
     if kernel not in OF_PACKED:
         return f"{kernel} takes no packed sequences; {', '.join(OF_PACKED)} do"
@@ -139,7 +139,7 @@ def why_not_packed(case):
 
 
 def why_unsupported(case):
-    """Empty where the peer computes the problem."""
+    """Empty if the peer supports the problem."""
     kernel, mask = case.kernel, case.mask
     if mask.kind not in MASKS[kernel]:
         return f"{kernel} has no mask {mask.name}; it has {', '.join(MASKS[kernel])}"

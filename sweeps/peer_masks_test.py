@@ -9,7 +9,7 @@ from test_peers import case_of, mask_of
 
 class Masks(unittest.TestCase):
     def rows(self, mask):
-        """A string of x and . for each row."""
+        """One string of x and . per row."""
         return [
             "".join("x" if mask.sees(row, key) else "." for key in range(mask.seqlen_k))
             for row in range(mask.seqlen_q)

@@ -1,7 +1,7 @@
-"""What NVIDIA's management library says of the GPU: the fields of harness/devices/nvml.h.
+"""GPU state from NVIDIA's management library: the fields of harness/devices/nvml.h.
 
-Loaded at run time. Without it, and for what it does not say, fields are null, with a reason in
-`why_unknown`.
+Loaded at run time. Without it, and for values that it does not report, fields are null, with a
+reason in `why_unknown`.
 """
 
 import ctypes
@@ -18,7 +18,7 @@ STATE = ("temperature_c", "power_draw_w", "throttle_reasons")
 
 
 class Unknown(Exception):
-    """Why NVML does not say something."""
+    """The reason why NVML does not report a value."""
 
 
 def names_of(bits):
@@ -28,7 +28,7 @@ def names_of(bits):
 
 
 class Nvml:
-    """`uuid` is the card's, or None where PyTorch does not tell it."""
+    """`uuid` is the card's, or None if PyTorch does not report it."""
 
     def __init__(self, uuid, library=LIBRARY):
         self.library, self.device, self.why_not = None, ctypes.c_void_p(), None
@@ -89,7 +89,7 @@ class Nvml:
         return ask[field]()
 
     def read(self, fields, why_unknown):
-        """{field: value or None}; the reasons of None are added to `why_unknown`."""
+        """{field: value or None}; reasons for None are added to `why_unknown`."""
         values = {}
         for field in fields:
             try:
@@ -112,7 +112,7 @@ class Nvml:
 
 
 def uuid_of(properties):
-    """As NVML spells it, of torch.cuda.get_device_properties(), which has it since PyTorch 2.4."""
+    """In NVML's form, from torch.cuda.get_device_properties(), which has it since PyTorch 2.4."""
     uuid = getattr(properties, "uuid", None)
     if uuid is None or str(uuid).startswith(("GPU-", "MIG-")):
         return None if uuid is None else str(uuid)

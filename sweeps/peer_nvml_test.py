@@ -1,4 +1,4 @@
-"""What NVML tells the peers, by a library that stands for it."""
+"""What NVML reports to the peers, with a fake library."""
 
 import os
 import unittest
@@ -7,7 +7,7 @@ import peer_nvml
 
 
 class Management(unittest.TestCase):
-    """NVML, by the library that stands for it (harness/devices/test_nvml.cc)."""
+    """NVML, with the fake library of harness/devices/test_nvml.cc."""
 
     def setUp(self):
         self.addCleanup(os.environ.pop, "FAKE_NVML", None)

@@ -1,8 +1,9 @@
-"""Packed sequences of several lengths: their tensors, and PyTorch's passes over them.
+"""Varlen batches with several lengths: their tensors, and PyTorch's passes over them.
 
-Tensors are [total, heads, head_dim], the sequences one behind the other, but where a pass wants
-them otherwise: what it makes of them before its time begins is what its user has anyway.
-torch-padded has a batch of rows as long as the longest, zeros at the end, and computes these too.
+Tensors are [total, heads, head_dim], one sequence after the other, unless a pass needs another
+form. The conversion is not timed, because the pass's users have that form anyway. torch-padded
+has a batch with rows as long as the longest sequence and zeros at the end; it computes the
+padding too.
 """
 
 import peer_masks
@@ -16,7 +17,7 @@ def cumulative(torch, offsets):
 
 
 class Packed:
-    """What they share: q, k and v as they are, and a forward pass that autograd differentiates."""
+    """Shared by all: q, k and v as they are, and a forward pass that autograd differentiates."""
 
     def __init__(self, torch, case, dropout_p):
         self.torch, self.case, self.dropout_p = torch, case, dropout_p
@@ -42,7 +43,7 @@ class Packed:
 
 
 class Varlen(Packed):
-    """torch.nn.attention.varlen, since PyTorch 2.10. It has neither dropout nor a scale."""
+    """torch.nn.attention.varlen, since PyTorch 2.10. It supports neither dropout nor a scale."""
 
     def __init__(self, torch, case, dropout_p):
         super().__init__(torch, case, dropout_p)
@@ -59,7 +60,7 @@ class Varlen(Packed):
 
 
 class Spark(Packed):
-    """The kernels of this project as users of PyTorch call them (kernels/python)."""
+    """This project's kernels as PyTorch users call them (kernels/python)."""
 
     def __init__(self, torch, case, dropout_p):
         super().__init__(torch, case, dropout_p)
@@ -96,9 +97,9 @@ class Nested(Packed):
 
 
 class Padded(Packed):
-    """scaled_dot_product_attention of a batch padded with zeros, by whichever back end takes it.
-    Where rows see no key behind their own, no mask hides the padding: no row of a sequence sees
-    it."""
+    """scaled_dot_product_attention of a batch padded with zeros, by any back end that accepts it.
+    If no row sees a key after its own, the mask need not hide the padding: no row of a sequence
+    sees it."""
 
     def take(self, inputs, d_o):
         q, k, v = (self.padded(x, name) for x, name in zip(inputs, ("q", "k", "v")))
@@ -128,8 +129,8 @@ class Padded(Packed):
         return self.torch.cat([entry[:length] for entry, length in zip(entries, lengths)])
 
     def visible(self):
-        """[batch, 1, rows, keys] of booleans. A row that is to see none sees the first key: what
-        that makes of padding nobody reads, and of a sequence without keys it is zero."""
+        """[batch, 1, rows, keys] of booleans. A row that should see nothing sees the first key. For
+        padding nobody reads the result; for a sequence without keys it is zero."""
         torch, case = self.torch, self.case
         (_, rows), (_, keys) = self.rows_of("q"), self.rows_of("k")
         seen = torch.zeros((len(case.lengths), 1, rows, keys), dtype=torch.bool, device="cuda")
@@ -148,7 +149,7 @@ class Padded(Packed):
 
 
 class Aten(Packed):
-    """A kernel of PyTorch's that takes offsets, called as itself."""
+    """A PyTorch operator that takes offsets, called directly."""
 
     def take(self, inputs, d_o):
         self.inputs, self.d_o, self.aten = inputs, d_o, self.torch.ops.aten
@@ -163,7 +164,7 @@ class Aten(Packed):
 
 
 class Flash(Aten):
-    """Counts the offsets of the first and the last key, as peer_attention.Flash."""
+    """A window is given as offsets of its first and last key, as in peer_attention.Flash."""
 
     def options(self):
         before, after = self.case.mask.offsets
@@ -188,7 +189,7 @@ class Flash(Aten):
 
 
 class Efficient(Aten):
-    """Takes a batch of one, [1, total, heads, head_dim]; as peer_attention.Efficient."""
+    """Takes a batch of one, [1, total, heads, head_dim], as in peer_attention.Efficient."""
 
     def mask_type(self):
         return 0 if self.case.mask.kind == "full" else CAUSAL_FROM_BOTTOM_RIGHT
@@ -234,7 +235,7 @@ PASSES = {
 
 
 class PackedAttention:
-    """A case's packed tensors, ready to run: as peer_attention.Attention."""
+    """A case's varlen tensors, ready to run, like peer_attention.Attention."""
 
     def __init__(self, torch, case, seed, dropout_p):
         self.case, self.passes = case, PASSES[case.kernel](torch, case, dropout_p)
@@ -264,7 +265,7 @@ class PackedAttention:
             self.backward()
 
     def outputs(self):
-        """Those of Attention.outputs(), packed."""
+        """Like Attention.outputs(), for varlen."""
         self.forward()
         o = {} if self.case.direction == "bwd" else {"o": self.o.detach()}
         gradients = {} if self.case.direction == "fwd" else dict(zip(GRADIENTS, self.backward()))

@@ -1,5 +1,4 @@
-"""Packed sequences: what PyTorch's kernels are called with, and their values on the CPU, where
-there is PyTorch."""
+"""Varlen: the arguments of PyTorch's kernels, and their values on the CPU if PyTorch is there."""
 
 import contextlib
 import importlib.util
@@ -70,7 +69,7 @@ class Cases(unittest.TestCase):
 
 
 class FakeAten:
-    """Notes the calls of torch.ops.aten."""
+    """Records the calls of torch.ops.aten."""
 
     def __init__(self):
         self.calls = []
@@ -112,7 +111,7 @@ class FlashCalls(unittest.TestCase):
 
 @contextlib.contextmanager
 def on_cpu():
-    """PyTorch, whose "cuda" is the CPU."""
+    """PyTorch with the CPU as "cuda"."""
     import torch
 
     def moved(make):
@@ -139,7 +138,7 @@ def on_cpu():
 
 @unittest.skipUnless(HAS_TORCH, "PyTorch is not installed")
 class Padding(unittest.TestCase):
-    """The padded batch, and the check of packed tensors by it, in fp32 on the CPU."""
+    """The padded batch, and the check of varlen tensors with it, in fp32 on the CPU."""
 
     def verdict(self, case):
         with on_cpu() as torch:

@@ -1,11 +1,11 @@
-"""Patterns (kernels/mask/pattern) by the words of their atoms, as predicates over PyTorch's tensors
-of rows and keys: for masks of booleans, and for FlexAttention, which compiles them. That a pattern
-here is sparkbench's own is checked by its visible pairs (why_other_pairs)."""
+"""Patterns (kernels/mask/pattern) from the definitions of their atoms, as predicates over PyTorch
+tensors of rows and keys: for boolean masks, and for FlexAttention, which compiles them. The
+numbers of visible pairs are compared with sparkbench's (why_other_pairs)."""
 
 from dataclasses import dataclass
 from functools import cached_property
 
-ROWS_AT_ONCE = 1024  # of a dense mask in the making: its numbers take eight bytes a pair
+ROWS_AT_ONCE = 1024  # while a dense mask is built: its numbers take eight bytes a pair
 WORD = 2**64
 
 
@@ -30,8 +30,8 @@ def drawn_documents(mean, seqlen):
 
 
 def in_neighbourhood(q, k, extent, keys):
-    """A window of keys around q, which moves inside at borders. It begins at q - keys // 2, at
-    least at 0 and at most at extent - keys."""
+    """A window of keys around q that moves inside at the borders: it begins at q - keys // 2,
+    clamped to 0 and extent - keys."""
     begin = q - keys // 2
     last = extent - keys
     inside = (k >= begin) & (k < begin + keys) & (begin >= 0) & (begin <= last)
@@ -51,8 +51,8 @@ class Neighbourhood:
 
 
 class Documents:
-    """By the ends of documents: a sum of comparisons, of which there are few. Nothing is behind the
-    last."""
+    """From the ends of documents: a sum of comparisons, because there are few. Keys after the last
+    document belong to none."""
 
     def __init__(self, lengths):
         self.begins = [sum(lengths[:i]) for i in range(len(lengths) + 1)]
@@ -68,7 +68,7 @@ def documents(numbers, seqlen_k):
     return Documents(numbers if len(numbers) > 1 else drawn_documents(numbers[0], seqlen_k))
 
 
-# Of a row's place p and a key; `n` are the atom's numbers.
+# For a row at key p and a key k; `n` has the atom's numbers.
 ATOMS = {
     "full": lambda n: lambda p, k: (p == p) & (k == k),
     "causal": lambda n: lambda p, k: k <= p,
@@ -91,7 +91,7 @@ ATOMS = {
 
 
 def parse_atom(text, seqlen_k):
-    """The predicate of an atom in its normal form. Raises KeyError for one that is not here."""
+    """The predicate of an atom in its normal form. Raises KeyError for an unsupported atom."""
     is_causal = text.startswith("causal-")
     name, *fields = text.removeprefix("causal-").split(":")
     if name == "nd":
@@ -104,8 +104,8 @@ def parse_atom(text, seqlen_k):
 
 @dataclass(frozen=True)
 class Pattern:
-    """Over sequences of these lengths; row q stands at key q + seqlen_k - seqlen_q. Heads take the
-    unions of its name by turns."""
+    """For sequences of these lengths; row q is at key q + seqlen_k - seqlen_q. Heads cycle through
+    the patterns in its name."""
 
     name: str
     seqlen_q: int
@@ -115,7 +115,7 @@ class Pattern:
 
     @cached_property
     def unions(self):
-        """Predicates of (row, key). Raises KeyError for an atom that is not here."""
+        """Predicates of (row, key). Raises KeyError for an unsupported atom."""
         return [
             [parse_atom(atom, self.seqlen_k) for atom in union.split("+")]
             for union in self.name.split("/")
@@ -130,7 +130,7 @@ class Pattern:
             return f"the peers do not know the mask {self.name}"
 
     def sees(self, row, key, head=0):
-        """Of numbers, or of PyTorch's tensors of them."""
+        """For numbers, or for PyTorch tensors of them."""
         place = row + (self.seqlen_k - self.seqlen_q)
         visible = [sees(place, key) for sees in self.unions[head % len(self.unions)]]
         result = visible[0]
@@ -145,14 +145,14 @@ class Pattern:
         return torch.cat([self.sees(some, keys, head) for some in rows.split(ROWS_AT_ONCE)])
 
     def dense_of_heads(self, torch, heads, device="cuda"):
-        """The same of each head, [heads, seqlen_q, seqlen_k], or of one that stands for all."""
+        """The same for each head, [heads, seqlen_q, seqlen_k], or once if all heads are alike."""
         if len(self.unions) == 1:
             return self.dense(torch, device=device)[None]
         of_unions = [self.dense(torch, head, device) for head in range(min(heads, len(self.unions)))]
         return torch.stack([of_unions[head % len(of_unions)] for head in range(heads)])
 
     def mask_mod(self, torch):
-        """As FlexAttention asks: of tensors of a batch entry, a head, a row and a key."""
+        """In FlexAttention's form: takes tensors of batch entry, head, row and key."""
 
         def sees(_batch, head, row, key):
             result = self.sees(row, key, 0)
@@ -167,11 +167,11 @@ class Pattern:
         return False
 
     def near_misses(self):
-        """None: whoever computes a pattern was given all its pairs."""
+        """None: every peer gets all pairs of a pattern, so there is no convention to mistake."""
         return []
 
     def pairs_of_heads(self, torch, heads):
-        """Visible, of all heads."""
+        """Number of visible pairs over all heads."""
         of_unions = [
             int(self.dense(torch, head).sum()) for head in range(min(heads, len(self.unions)))
         ]
@@ -179,13 +179,13 @@ class Pattern:
 
 
 def is_pattern(name):
-    """Whether it is none of kernels/mask/mask_spec.h."""
+    """Whether kernels/mask/mask_spec.h does not have it."""
     known = ("full", "causal", "window", "band", "prefix")
     return "+" in name or "/" in name or name.split(":")[0] not in known
 
 
 def why_other_pairs(torch, case):
-    """Empty where the pattern here shows as many pairs as sparkbench's."""
+    """Empty if the pattern here has as many visible pairs as sparkbench's."""
     if not isinstance(case.mask, Pattern):
         return ""
     pairs = case.mask.pairs_of_heads(torch, case.problem["heads"]) * case.problem["batch"]

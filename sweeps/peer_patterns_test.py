@@ -1,4 +1,4 @@
-"""Patterns by their words, beside pictures and beside the built program's counts."""
+"""Patterns from their definitions, against pictures and the built program's counts."""
 
 import json
 import os
@@ -22,7 +22,7 @@ SPECS = (
 
 
 def rows_of(name, seqlen_q, seqlen_k, head=0):
-    """A string of x and . for each row."""
+    """One string of x and . per row."""
     pattern = peer_patterns.Pattern(name, seqlen_q, seqlen_k)
     return [
         "".join("x" if pattern.sees(row, key, head) else "." for key in range(seqlen_k))

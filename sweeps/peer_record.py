@@ -9,9 +9,9 @@ import platform
 import statistics
 
 MAX_SAMPLES = 1000
-MIN_SECONDS = 0.3  # of sampling one case
+MIN_SECONDS = 0.3  # of sampling per case
 MAX_SECONDS = 10.0
-BLOCK_SAMPLES = 10  # whose median the stop rule asks to repeat
+BLOCK_SAMPLES = 10  # the stop rule wants their median to repeat
 LEAST_BLOCKS = 5
 NORMAL_QUARTILE_RANGE = 1.3489795  # third quartile - first, of a standard normal distribution
 REFERENCES = ("torch-unfused", "torch-math")
@@ -36,7 +36,7 @@ def fnv1a(data):
 
 
 def quantile(ordered, q):
-    """Linear between order statistics."""
+    """Linear interpolation between order statistics."""
     position = q * (len(ordered) - 1)
     below = int(position)
     above = min(below + 1, len(ordered) - 1)
@@ -48,7 +48,8 @@ def relative_deviation(samples):
 
 
 def relative_median_error(samples):
-    """Standard error of the median / median, from the quartiles, as harness/timing/statistics.h."""
+    """Standard error of the median / median, from the quartiles, as in harness/timing/statistics.h.
+    """
     if len(samples) < 2:
         return 0.0
     ordered = sorted(samples)
@@ -58,7 +59,7 @@ def relative_median_error(samples):
 
 
 def relative_median_error_of_blocks(samples):
-    """That of the samples or of the medians of their blocks, whichever is larger."""
+    """The larger of the error over the samples and the error over the medians of their blocks."""
     blocks = range(0, len(samples) - BLOCK_SAMPLES + 1, BLOCK_SAMPLES)
     medians = [statistics.median(samples[first : first + BLOCK_SAMPLES]) for first in blocks]
     return max(relative_median_error(samples), relative_median_error(medians))
@@ -74,8 +75,7 @@ def relative_drift(samples):
 
 
 def why_stop(samples, seconds, arguments):
-    """"time", "noise", "samples", or None to go on: the rule of
-    harness/timing/stop_rule.h."""
+    """"time", "noise", "samples", or None to continue: the rule of harness/timing/stop_rule.h."""
     is_full = len(samples) >= MAX_SAMPLES
     is_enough = len(samples) >= arguments.min_samples and seconds >= MIN_SECONDS
     if is_full or is_enough:
@@ -103,25 +103,25 @@ def summarize(samples):
 
 
 def finite(value):
-    """Null for what is not."""
+    """None for a number that is not finite."""
     return value if math.isfinite(value) else None
 
 
 def mask_work_of(case):
-    """What the mask shows. Of the reference that stands for the peers, no more."""
+    """The mask's visible work; for the reference that stands in for the peers, nothing else."""
     plan = "pairs_executed partial_share analysis_us metadata_bytes".split()
     why = f"{case.kernel} tells of no plan of tiles"
     return {**case.planned["mask_work"], **dict.fromkeys(plan), "why_no_plan": why}
 
 
 def add_mask_plan(record, plan):
-    """Of a peer that makes one: peer_flex.py, peer_bsr.py."""
+    """For a peer with a block plan: peer_flex.py, peer_bsr.py."""
     record["mask_work"].update(plan, why_no_plan=None)
 
 
 def begin_case(case, position, method):
-    """What is known of case `position` of the sweep before it is run. PyTorch applies dropout_p as
-    it is."""
+    """The fields of case `position` of the sweep that are known before it runs. PyTorch applies
+    dropout_p without rounding."""
     seed = case.problem["seed"]
     return {
         "id": case.id,
@@ -174,13 +174,13 @@ def add_accuracy(record, accuracy, why_incorrect, warnings=()):
 
 
 def leave_unverified(record, why):
-    """It runs, and nobody checks its result."""
+    """For a case that runs but whose result is not checked."""
     record["status"] = "unverified"
     record["reason"] = {"code": "E-UNVERIFIED", "message": why}
 
 
 def add_timing(record, samples, stop_reason, is_held=True):
-    """An incorrect case keeps its time and has no throughput."""
+    """An incorrect case keeps its time and gets no throughput."""
     record["time_ms"] = summarize(samples)
     record["noise"] = relative_deviation(samples)
     record["sampling"] = {
@@ -228,7 +228,7 @@ def cpu_name():
 
 
 def describe_sampling(arguments, l2_bytes):
-    """What Triton's do_bench does of it is Triton's to say: null."""
+    """Null for Triton's do_bench, which decides by itself."""
     if arguments.timer == "do_bench":
         names = "cache flush_bytes warmup_ms min_samples max_noise min_seconds max_seconds"
         names += " block_samples duty_cycle"
@@ -297,7 +297,7 @@ def begin_run(argv, arguments, build, device, method):
 
 
 def provenance_of(run):
-    """Of the cases that the run measures: results/record/provenance.h."""
+    """For the cases that the run measures: results/record/provenance.h."""
     build, environment = run["build"], run["environment"]
     return {
         "run_id": run["run"]["id"],
@@ -312,7 +312,7 @@ def provenance_of(run):
 
 
 def why_nothing_ran(run):
-    """A line for each name or glob of --kernel of which no case ran: session/nothing_ran.h."""
+    """One line for each name or glob of --kernel of which no case ran: session/nothing_ran.h."""
     whys = []
     for glob in run["run"]["resolved"]["kernel"].split(","):
         cases = [case for case in run["cases"] if fnmatch.fnmatchcase(case["kernel"], glob)]
@@ -323,7 +323,7 @@ def why_nothing_ran(run):
 
 
 def exit_code_of(run):
-    """1 a finding, 4 a case that failed, 2 a kernel that never ran, 130 interrupted."""
+    """1: a finding; 4: a case failed; 2: a kernel never ran; 130: interrupted."""
     statuses = {case["status"] for case in run["cases"]}
     if not run["run"]["complete"]:
         return 130

@@ -1,4 +1,5 @@
-"""Records of peers: validated with jsonschema where it is installed, else by their fields' names."""
+"""Records of peers, validated with jsonschema if it is installed, otherwise by their field names.
+"""
 
 import json
 import math
@@ -23,7 +24,7 @@ def accuracy_of(output):
 
 
 def check_fields(value, schema, where="run"):
-    """The part of the schema that catches a missing, a misspelt and a superfluous field."""
+    """The part of the schema that catches missing, misspelt and extra fields."""
     if "$ref" in schema:
         schema = SCHEMA["$defs"][schema["$ref"].rsplit("/", 1)[1]]
     if isinstance(value, dict) and schema.get("additionalProperties") is False:

@@ -1,4 +1,4 @@
-"""Times what PyTorch enqueues: by sparkbench's method, or by Triton's do_bench."""
+"""Times the work that PyTorch enqueues: by sparkbench's method, or by Triton's do_bench."""
 
 import time
 
@@ -6,7 +6,7 @@ import peer_record
 
 
 def sample_until_settled(take_sample, arguments, clock=time.perf_counter, sleep=time.sleep):
-    """(samples in ms, what ended the sampling): harness/timing/alternation.h for one candidate."""
+    """(samples in ms, why the sampling ended): harness/timing/alternation.h for one candidate."""
     samples, begin = [], clock()
     while True:
         sample_begin = clock()
@@ -21,7 +21,7 @@ def sample_until_settled(take_sample, arguments, clock=time.perf_counter, sleep=
 
 
 class Timer:
-    """Times what a function enqueues, as harness/timing/gpu_timer.h does."""
+    """Times the work that a function enqueues, as harness/timing/gpu_timer.h does."""
 
     def __init__(self, torch, arguments):
         self.torch, self.arguments = torch, arguments
@@ -29,7 +29,7 @@ class Timer:
         self.flush = torch.empty(2 * l2_bytes, dtype=torch.uint8, device="cuda")
 
     def take_sample(self, launch, hold_cycles):
-        """The stream is held until all is queued, so that no launch latency is timed."""
+        """The stream is blocked until everything is queued, so that launch latency is not timed."""
         start, stop = (self.torch.cuda.Event(enable_timing=True) for _ in range(2))
         if self.arguments.cache == "cold":
             self.flush.zero_()
@@ -41,7 +41,7 @@ class Timer:
         return start.elapsed_time(stop)
 
     def warm_up(self, launch):
-        """Seconds that one launch takes the host."""
+        """Host seconds per launch."""
         begin, host_s, count = time.perf_counter(), 0.0, 0
         while count < 2 or (time.perf_counter() - begin) * 1e3 < self.arguments.warmup_ms:
             before = time.perf_counter()
@@ -52,18 +52,19 @@ class Timer:
         return host_s
 
     def hold_cycles(self, launch):
-        """Of the hold that is at least as long as the host takes; it warms up."""
+        """Cycles to block the stream for, at least as long as the host takes to launch; also warms
+        up."""
         clock_hz = 2e9  # no slower than any GPU's
         return int(2 * (self.warm_up(launch) + 50e-6) * clock_hz)
 
     def time(self, launch):
-        """(samples in ms, what ended the sampling)."""
+        """(samples in ms, why the sampling ended)."""
         hold_cycles = self.hold_cycles(launch)
         return sample_until_settled(lambda: self.take_sample(launch, hold_cycles), self.arguments)
 
 
 class DoBenchTimer:
-    """Triton's do_bench with its own defaults: what PyTorch's users time with, to compare with."""
+    """Triton's do_bench with its own defaults, which PyTorch users time with; for comparison."""
 
     def __init__(self):
         from triton import testing
@@ -71,7 +72,7 @@ class DoBenchTimer:
         self.do_bench = testing.do_bench
 
     def time(self, launch):
-        """(samples in ms, what ended the sampling)."""
+        """(samples in ms, why the sampling ended)."""
         return self.do_bench(launch, return_mode="all"), "time"
 
 

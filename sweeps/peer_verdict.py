@@ -1,25 +1,25 @@
-"""What counts as wrong, and what warrants a warning: as harness/run/case_verdict.h judges."""
+"""Verdicts and warnings, by the rules of harness/run/case_verdict.h."""
 
 import math
 
 import peer_record
 
 TOLERANCE_FLOOR = 2.0**-11  # half a unit in the last place of fp16
-MOST_GRANTED = 2.0**-5  # an unfused computation that errs by more measures nothing
-OWN_FLOOR = 2.0**-8  # what an error may be by itself: harness/run/case_verdict.cc
+MOST_GRANTED = 2.0**-5  # an unfused computation with a larger error is no standard
+OWN_FLOOR = 2.0**-8  # the error allowed without a comparison: harness/run/case_verdict.cc
 OWN_FLOOR_OF_GRADIENTS = 2.0**-7
-ROUNDING_ERROR = 2.0**-12  # about what rounding a result to fp16 costs
+ROUNDING_ERROR = 2.0**-12  # about the error of rounding a result to fp16
 
 
 def ratio_of(numerator, denominator):
-    """Of nothing to nothing 0, of something to nothing infinite."""
+    """0 / 0 is 0; anything else over 0 is infinite."""
     if denominator:
         return numerator / denominator
     return 0.0 if numerator == 0 else math.inf
 
 
 def why_broken(name, error, unfused_error, ratio, floor, most):
-    """Of one condition of the rule, whose unfused error grants at most `most`."""
+    """For one condition of the rule; the unfused error allows at most `most`."""
     granted = ratio * unfused_error if ratio else 0.0
     measure = f"{ratio:g} x {unfused_error:.3g} (unfused)" if ratio else f"{floor:.3g}"
     if granted > most:
@@ -29,13 +29,13 @@ def why_broken(name, error, unfused_error, ratio, floor, most):
 
 
 def cap_of_largest(unfused_error):
-    """None beside a measure; twice as much of a largest error as in the mean beside what is none."""
+    """No cap if the unfused computation is a usable standard; otherwise twice as much for a largest
+    error as for a mean."""
     return math.inf if unfused_error <= MOST_GRANTED else 2 * MOST_GRANTED
 
 
 def why_wrong(error, of_unfused, ratio, floor=TOLERANCE_FLOOR):
-    """Empty when it is acceptable; written so that NaN is not. With ratio 0 `of_unfused` is not
-    read."""
+    """Empty if acceptable; written so that NaN fails. With ratio 0 `of_unfused` is not read."""
     if error["nonfinite"]:
         return f"{error['nonfinite']} elements are not finite where the exact result is"
     cap = cap_of_largest(of_unfused["rel_l2"]) if ratio else math.inf
@@ -51,8 +51,8 @@ def why_wrong(error, of_unfused, ratio, floor=TOLERANCE_FLOOR):
 
 
 def why_gradients_wrong(errors, of_unfused, ratio, floor=TOLERANCE_FLOOR):
-    """The same of the three gradients, as reference/gradient_errors.h has it: dQ and dK may cancel,
-    wholly where a query sees one key, so the largest gradient measures all."""
+    """The same for the three gradients, as in reference/gradient_errors.h: dQ and dK may cancel,
+    completely if a query sees one key, so the largest gradient sets the scale for all."""
     for name, error in errors.items():
         if error["nonfinite"]:
             return f"{name}: {error['nonfinite']} elements are not finite where the exact result is"
@@ -74,7 +74,7 @@ def why_gradients_wrong(errors, of_unfused, ratio, floor=TOLERANCE_FLOOR):
 
 
 def why_errors_wrong(errors, of_unfused, ratio, floor=TOLERANCE_FLOOR):
-    """Of {"o": ...} or of the three gradients."""
+    """For {"o": ...} or for the three gradients."""
     if "o" in errors:
         why = why_wrong(errors["o"], of_unfused["o"], ratio, floor)
         return why and f"o: {why}"
@@ -86,8 +86,8 @@ def warning(code, message, value=None):
 
 
 def warnings_over_unfused(errors, of_unfused, ratio):
-    """Of what is ok, and yet errs more than `ratio` times what the unfused computation does. Beside
-    less than the error of rounding to fp16 no ratio says anything."""
+    """For a result that is ok but has more than `ratio` times the unfused computation's error.
+    Errors below that of rounding to fp16 give no meaningful ratio."""
     rmse, want_rms = (max(e[name] for e in errors.values()) for name in ("rmse", "want_rms"))
     worst = max(ratio_of(e["rel_l2"], of_unfused[name]["rel_l2"]) for name, e in errors.items())
     if not worst > ratio or rmse <= ROUNDING_ERROR * want_rms:
@@ -103,7 +103,7 @@ def warnings_over_unfused(errors, of_unfused, ratio):
 
 
 def warnings_of_measure(of_unfused):
-    """Where the unfused computation is finite and errs too much to be one."""
+    """If the unfused computation is finite but its error is too large for a standard."""
     size = max(error["want_rms"] for error in of_unfused.values())
     worst = max(ratio_of(error["rmse"], size) for error in of_unfused.values())
     if worst <= MOST_GRANTED:
@@ -116,7 +116,7 @@ def warnings_of_measure(of_unfused):
 
 
 def judge(is_reference, errors, of_unfused, ratio):
-    """(why it is incorrect, warnings) of every output: of o, and of the gradients together."""
+    """(why it is incorrect, warnings) over every output: o, and the gradients together."""
     whys, warnings = [], {}
     for group in (["o"], [name for name in errors if name != "o"]):
         if not group or group[0] not in errors:
@@ -133,9 +133,9 @@ def judge(is_reference, errors, of_unfused, ratio):
 
 
 def judge_together(is_reference, errors, of_unfused, ratio):
-    """As harness/run/case_verdict.h judges: a reference measures others, so only what is not
-    finite is incorrect; an unfused computation that is not finite is no measure, so what is beside it is
-    judged by its error alone; what one that errs too much grants has an end."""
+    """By the rules of harness/run/case_verdict.h. A baseline is incorrect only if it is not finite.
+    If the unfused computation is not finite, the others are judged by their own errors. If its
+    error is too large, the allowance is capped."""
     own_floor = OWN_FLOOR if "o" in errors else OWN_FLOOR_OF_GRADIENTS
     is_finite = not any(error["nonfinite"] for error in errors.values())
     has_measure = not any(error["nonfinite"] for error in of_unfused.values())
@@ -163,8 +163,8 @@ def judge_together(is_reference, errors, of_unfused, ratio):
 
 
 def why_in_doubt(mask, agrees_with):
-    """Empty where no mask that is a key off agrees with the output too: exactly one does, since the
-    mask itself has been found to. Vendors count a window's keys, or its last one's offset."""
+    """Empty if no mask that is off by one key agrees with the output too; the mask itself is known
+    to agree. Vendors give a window by its number of keys or by the offset of its last one."""
     for miss in mask.near_misses():
         if agrees_with(miss):
             return f"the output agrees with {mask.name} and with {miss.name}: nobody can tell which"

@@ -1,4 +1,4 @@
-"""What counts as wrong."""
+"""Verdicts."""
 
 import math
 import unittest
@@ -85,7 +85,7 @@ class Verdicts(unittest.TestCase):
         self.assertEqual(self.judge(False, error, tiny), ("", []))
 
     def gradients(self, **rmse):
-        """dq, dk and dv of wanted size 1, or of none at all."""
+        """dq, dk and dv with wanted size 1, or all zero."""
         return {
             name: {"nonfinite": 0, "rmse": value, "max_abs": value, "want_rms": size,
                    "want_max_abs": size, "rel_l2": value, "unit_max": 0.0, "unit_rms": 0.0}

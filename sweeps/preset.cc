@@ -10,7 +10,7 @@
 namespace sparkbench {
 namespace {
 
-/// A multiple of every tile, and a length that is one of none.
+/// A multiple of every tile, and a length that is a multiple of none.
 const AxisFlags kQuick = {{"--headdim", "64,128"}, {"--seqlen", "128,200"}, {"--causal", "both"},
                           {"--dropout", "0,0.1"},  {"--batch", "1"},        {"--heads", "2"}};
 
@@ -20,14 +20,14 @@ const AxisFlags kPaper = {{"--headdim", "64,128"},
                           {"--causal", "both"},
                           {"--dropout", "0,0.1"}};
 
-/// As many tokens as the paper's grid has, in sequences of any length.
+/// As many tokens as in the paper's grid, in sequences of any length.
 const AxisFlags kRagged = {{"--headdim", "64,128"},
                            {"--lengths", "uniform:1:2k"},
                            {"--causal", "both"},
                            {"--dropout", "0,0.1"}};
 
-/// SPLAT's three patterns at its densities, 10 to 50 % (kernels/mask/README.md): a window that
-/// reaches to both sides, blocked and strided.
+/// SPLAT's three patterns at its densities, 10 to 50 % (kernels/mask/README.md): a two-sided
+/// window, blocked and strided.
 const AxisFlags kSplat = {{"--headdim", "64,128"},
                           {"--seqlen", "1k"},
                           {"--mask",
@@ -49,8 +49,8 @@ const AxisFlags kQuickEncoder = {
     {"--headdim", "64"}, {"--seqlen", "128"}, {"--causal", "both"}, {"--dropout", "0,0.1"},
     {"--batch", "1"},    {"--hidden", "256"}, {"--ffn", "1024"},    {"--rest", "unfused,fused"}};
 
-/// SparkAttention, section 4.2.4: hidden 2048, 16,384 tokens. It says neither the FFN's size nor
-/// which mask and dropout, and leaves out 8192.
+/// SparkAttention, section 4.2.4: hidden 2048, 16,384 tokens. The paper gives neither the FFN's
+/// size nor mask and dropout, and leaves out 8192.
 const AxisFlags kPaperEncoder = {{"--headdim", "64,128"},    {"--seqlen", "512:16k:*2"},
                                  {"--causal", "both"},       {"--dropout", "0,0.1"},
                                  {"--hidden", "2048"},       {"--ffn", "2048,8192"},
@@ -61,7 +61,7 @@ AxisFlags with(AxisFlags flags, const AxisFlags& more) {
   return flags;
 }
 
-/// Llama 3 8B: 32 heads of 128 columns, 8 of keys and values.
+/// Llama 3 8B: 32 query heads of 128 columns, 8 key heads.
 AxisFlags llama(const char* pass, const char* seqlen, const char* batch) {
   return {{"--pass", pass},  {"--seqlen", seqlen}, {"--batch", batch},   {"--headdim", "128"},
           {"--heads", "32"}, {"--heads-k", "8"},   {"--mask", "causal"}, {"--dropout", "0"}};
@@ -73,8 +73,7 @@ AxisFlags dense(const char* pass, const char* headdim, const char* heads, const 
           {"--batch", batch}, {"--mask", "full"},     {"--dropout", dropout}};
 }
 
-/// Shapes as the models' published configurations have them. Inference is a forward pass, training
-/// both.
+/// Shapes from the models' published configurations. Inference is a forward pass; training is both.
 std::vector<ModelShape> model_shapes() {
   const char* const step = "fwd+bwd";
   return {
@@ -86,7 +85,7 @@ std::vector<ModelShape> model_shapes() {
       {"Llama 8B train 8k", llama(step, "8k", "2")},
       {"Llama 8B decode 8k", with({{"--seqlen-k", "8k"}}, llama("fwd", "1", "8"))},
       {"Llama 8B 512 on 32k", with({{"--seqlen-k", "32k"}}, llama("fwd", "512", "1"))},
-      // 512 x 512 and 1024 x 1024 pixels; a batch of two is guidance.
+      // 512 x 512 and 1024 x 1024 pixels; the batch of two is for classifier-free guidance.
       {"SD 1.5 self 64x64", dense("fwd", "40", "8", "4096", "2")},
       {"SDXL self 64x64", dense("fwd", "64", "10", "4096", "2")},
       {"SDXL self 32x32", dense("fwd", "64", "20", "1024", "2")},

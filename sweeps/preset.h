@@ -1,4 +1,4 @@
-// Named grids. A preset is flags of axes; those that the user gives override them.
+// Named grids. A preset is a set of axis flags; the user's flags override them.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace sparkbench {
 
-/// The attention of a model: one grid of a preset that has several.
+/// The attention of a model: one grid of a preset with several grids.
 struct ModelShape {
   std::string name;  // CaseProblem::model
   AxisFlags flags;
@@ -20,20 +20,20 @@ struct ModelShape {
 struct Preset {
   std::string name;
   std::string summary;
-  AxisFlags flags;  // no kernels: every kernel there is, unless --kernel chooses
-  std::vector<ModelShape> models = {};  // instead of `flags`, where there are any
+  AxisFlags flags;                      // no kernels: --kernel chooses; default all
+  std::vector<ModelShape> models = {};  // instead of `flags`, if there are any
 };
 
-/// Those of the workload, in the order in which they are listed.
+/// The presets of the workload, in the order of `list`.
 std::span<const Preset> presets(Workload workload);
 
 std::vector<std::string> preset_names(Workload workload);
 
-/// The preset without flags, whose axes are as by default, where the name is empty. Throws
-/// UsageError, with the nearest name, when there is no preset of that name.
+/// An empty name gives the preset without flags, whose axes have their defaults. Throws UsageError,
+/// with the nearest name, for an unknown name.
 const Preset& find_preset(std::string_view name, Workload workload = Workload::kAttention);
 
-/// The cases of the preset's grid, or of each of its models' in turn, as make_grid_axes() and
+/// The cases of the preset's grid, or of each of its models in turn, as make_grid_axes() and
 /// expand_grid() make them.
 std::vector<SweepCase> expand_preset(const Preset& preset, const AxisFlags& given,
                                      std::span<const std::string> known_kernels, Workload workload,

@@ -109,7 +109,7 @@ TEST(Preset, AccuracyInputsGrowsDistributionsByPowersOfTwo) {
   EXPECT_EQ(grid.values.at("input"), std::vector<AxisValue>({"normal", "uniform", "outliers"}));
   const std::vector<AxisValue>& scales = grid.values.at("input_scale");
   EXPECT_EQ(scales.front(), AxisValue(1));
-  EXPECT_EQ(scales.back(), AxisValue(65536));  // more than fp16 holds
+  EXPECT_EQ(scales.back(), AxisValue(65536));  // more than fp16 can represent
   for (std::size_t i = 1; i < scales.size(); ++i) {
     EXPECT_EQ(std::get<int>(scales[i]), 2 * std::get<int>(scales[i - 1]));
   }

@@ -5,10 +5,10 @@
 
 namespace sparkbench {
 
-/// `text` as one word of a POSIX shell, in quotes.
+/// `text` as one quoted word of a POSIX shell.
 std::string shell_word(const std::string& text);
 
-/// The same, without quotes where it needs none.
+/// The same, with quotes only if they are needed.
 std::string plain_or_shell_word(const std::string& text);
 
 }  // namespace sparkbench

@@ -5,11 +5,11 @@
 
 namespace sparkbench {
 
-/// "0.1", "1e-07"; "" when not finite, because files have null for what is not a number.
+/// "0.1", "1e-07"; "" if not finite, because files have null for such values.
 std::string shortest(double value);
 std::string shortest(float value);
 
-/// The double that is written like `value`: 0.1f gives 0.1, not 0.10000000149011612.
+/// The double with the same decimal text as `value`: 0.1f gives 0.1, not 0.10000000149011612.
 double widen_as_written(float value);
 
 }  // namespace sparkbench

@@ -1,5 +1,5 @@
-"""The cases of a sweep of peers, read from `sparkbench sweep --dry-run --json -`: its grid, its
-presets, ids, FLOPs and bytes are sparkbench's own."""
+"""The cases of a sweep of peers, read from `sparkbench sweep --dry-run --json -`. The grid,
+presets, ids, FLOPs and bytes are sparkbench's."""
 
 import difflib
 import fnmatch
@@ -16,18 +16,17 @@ import peer_patterns
 from peer_attention import OF_LENGTHS
 
 BUILT = pathlib.Path(__file__).resolve().parent.parent / "build" / "harness" / "sparkbench"
-# The reference that every machine has, and that declines no problem, stands for the peers.
+# Peers use the plan of this baseline, which every machine has and which declines no problem.
 STANDS_FOR_PEERS = ("--device", "emulated-v100", "--kernel", "unfused-fp16")
 OF_STAND_IN = ("--device", "--kernel")
-# Of an id: kernel, pass, b, h, sq, sk, d, mask, p. Whatever else makes a problem stands behind them,
-# where it is not as usual: "hk2", where heads share keys, and "lengths-" of packed sequences they
-# know too.
+# Parts of an id: kernel, pass, b, h, sq, sk, d, mask, p. Further parts of an unusual problem follow
+# them. The peers know "hk2" (heads share keys) and "lengths-" (varlen).
 KNOWN_PARTS = 9
 KNOWN_BEHIND = re.compile("hk[0-9]+|lengths-[0-9a-f]{16}")
 
 
 class CasesError(Exception):
-    """What kept the cases from being read, in a line, and the exit code that says so."""
+    """Why the cases could not be read, in one line, and the exit code for it."""
 
     def __init__(self, message, exit_code=2):
         super().__init__(message)
@@ -36,7 +35,7 @@ class CasesError(Exception):
 
 @dataclass(frozen=True)
 class Case:
-    """A peer on a problem that sparkbench planned for its reference."""
+    """A peer on a problem that sparkbench planned for its baseline."""
 
     kernel: str
     planned: dict
@@ -47,7 +46,7 @@ class Case:
 
     @property
     def unknown_parts(self):
-        """Of the id: what would be another problem than the peers compute."""
+        """Parts of the id for problems that the peers do not support."""
         parts = [part for part in self.id.split("/") if not KNOWN_BEHIND.fullmatch(part)]
         return parts[KNOWN_PARTS:]
 
@@ -73,7 +72,8 @@ class Case:
 
     @property
     def cu_seqlens_q(self):
-        """Where packed sequences begin, and the last one ends; None where all are alike."""
+        """The offsets of varlen sequences, with the end of the last one; None if all have one
+        length."""
         return self.planned.get("cu_seqlens_q")
 
     @property
@@ -82,7 +82,7 @@ class Case:
 
     @property
     def lengths(self):
-        """(rows, keys) of each packed sequence; None where all are alike."""
+        """(rows, keys) of each varlen sequence; None if all have one length."""
         if self.cu_seqlens_q is None:
             return None
         of_q, of_k = (
@@ -98,20 +98,20 @@ class Case:
         return all(of_q == of_k for of_q, of_k in lengths)
 
     def rows_of(self, tensor, name, place):
-        """[rows, head_dim] of a (sequence, head) of a packed tensor."""
+        """[rows, head_dim] of a (sequence, head) of a varlen tensor."""
         sequence, head = place
         offsets = self.cu_seqlens_k if name in ("k", "v", "dk", "dv") else self.cu_seqlens_q
         return tensor[offsets[sequence] : offsets[sequence + 1], head]
 
     def mask_of(self, mask, sequence):
-        """A mask of the batch as one of its sequences has it."""
+        """The batch's mask for one of its sequences."""
         if self.lengths is None:
             return mask
         return peer_masks.Mask(mask.name, *self.lengths[sequence])
 
     @property
     def group_size(self):
-        """Heads that read the same keys."""
+        """Query heads per key head."""
         return self.problem["heads"] // self.problem["heads_k"]
 
     @property
@@ -122,17 +122,18 @@ class Case:
 
     @property
     def io_bytes(self):
-        """Of the tensors."""
+        """Bytes of the tensors."""
         return self.planned["memory_bytes"]["io"]
 
     @property
     def repro(self):
-        """The flags that repeat it, for the peers."""
+        """The flags for the peers that repeat it."""
         return peers_line(["--kernel", self.kernel], self.planned["repro"], OF_STAND_IN)
 
 
 def peers_line(own, repro, without):
-    """The flags of `repro`, a line of sparkbench's, but for those of `without`, behind our own."""
+    """`own`, followed by the flags of `repro`, a sparkbench command line, without those in
+    `without`."""
     kept, skips = [], False
     for word in shlex.split(repro)[2:]:  # without "sparkbench sweep"
         if not skips and word not in without:
@@ -142,7 +143,8 @@ def peers_line(own, repro, without):
 
 
 def find_sparkbench(path):
-    """The program of that path; else the one built beside the sources, else that of PATH."""
+    """The program at that path; otherwise the one built from this checkout, otherwise that in PATH.
+    """
     candidates = [path] if path else [str(BUILT), "sparkbench"]
     for candidate in candidates:
         if found := shutil.which(candidate):
@@ -168,7 +170,7 @@ def read_plan(sparkbench, flags, command="sweep"):
 
 
 def select_kernels(globs, known):
-    """In the order of `known`; a glob that selects nothing is an error."""
+    """In the order of `known`. A glob that selects nothing is an error."""
     chosen = set()
     for glob in globs.split(","):
         matches = fnmatch.filter(known, glob)
@@ -181,12 +183,12 @@ def select_kernels(globs, known):
 
 
 def preset_flag(arguments):
-    """Without a preset the axes are as sparkbench has them by default."""
+    """Without a preset the axes have sparkbench's defaults."""
     return ["--preset", arguments.preset] if arguments.preset else []
 
 
 def plan_cases(arguments, flags, kernels):
-    """Cases of one problem are neighbours. `flags` go to sparkbench. Raises CasesError."""
+    """Cases of one problem are adjacent. `flags` go to sparkbench. Raises CasesError."""
     names = select_kernels(arguments.kernel, kernels)
     flags = [*preset_flag(arguments), "--seed", str(arguments.seed), *flags]
     plan = read_plan(find_sparkbench(arguments.sparkbench), flags)

@@ -1,4 +1,4 @@
-"""The cases of the peers. Those of one test are the built program's."""
+"""The cases of the peers. One test uses the built program."""
 
 import os
 import pathlib

@@ -1,4 +1,4 @@
-"""What the tests of the peers share: cases that test_sparkbench.py plans, which stands for the program."""
+"""Shared by the tests of the peers: cases planned by test_sparkbench.py, a fake sparkbench."""
 
 import pathlib
 import sys
@@ -32,7 +32,7 @@ def mask_of(name, seqlen_q=7, seqlen_k=7):
 
 
 def layers_of(*flags, program=STAND_IN):
-    """Of small layers, unless the flags say otherwise."""
+    """Small layers, unless the flags say otherwise."""
     flags = ["--sparkbench", program, "--headdim", "16", "--seqlen", "24", "--batch", "3",
              "--hidden", "64", "--ffn", "96", "--dropout", "0", *flags]  # fmt: skip
     arguments, others = torch_peers.make_parser().parse_known_args(flags)
@@ -45,7 +45,7 @@ def layer_of(kernel, mask="full", *flags, program=STAND_IN):
 
 
 def torch_or_skip():
-    """PyTorch, or exit status 77: the tests of the file are skipped where it, or NumPy, is missing."""
+    """PyTorch, or exit status 77: the file's tests are skipped without it or NumPy."""
     try:
         import numpy  # noqa: F401
         import torch

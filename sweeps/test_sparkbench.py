@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Stands for `sparkbench sweep --dry-run --json -`, and for encoder, in tests: plans the cases of its own
-small grid, as the program writes them, whatever the preset."""
+"""A fake `sparkbench sweep --dry-run --json -` (and encoder) for tests. It plans the cases of its
+own small grid in the program's format, whatever the preset."""
 
 import argparse
 import itertools
@@ -11,7 +11,7 @@ PRODUCTS = {"fwd": 2, "bwd": 5, "fwd+bwd": 7}
 
 
 def add_lengths(planned, lengths):
-    """Of "5x7+0x3": rows and keys of each sequence."""
+    """From "5x7+0x3": rows and keys of each sequence."""
     pairs = [[int(number) for number in pair.split("x")] for pair in lengths.split("+")]
     for name, of_each in zip(("q", "k"), zip(*pairs)):
         planned["cu_seqlens_" + name] = [0, *itertools.accumulate(of_each)]
@@ -79,7 +79,7 @@ def plan(direction, head_dim, seqlen, seqlen_k, mask, dropout_p, flags):
 
 
 def add_layer(planned, rest, flags):
-    """Of one value each, but for the rest. FLOPs and bytes of stages are made up."""
+    """One value for every axis but the rest. FLOPs and bytes of stages are made up."""
     problem, hidden = planned["problem"], int(flags.hidden)
     problem["heads"] = problem["heads_k"] = hidden // problem["head_dim"]
     problem["layer"] = {

@@ -1,4 +1,4 @@
-// A hash that names a text in ids and records.
+// A hash that stands for a text in ids and records.
 #pragma once
 
 #include <fmt/format.h>

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Verifies and times PyTorch's own attention, beside sparkbench's kernels.
+"""Verifies and times PyTorch's own attention for comparison with sparkbench's kernels.
 
     sweeps/torch_peers.py [--preset paper-forward] [--kernel 'torch-*'] [--json FILE]
     sweeps/torch_peers.py --layer encoder [--preset paper-encoder] [--kernel 'torch-*'] [--json FILE]
 
-The back ends of torch.nn.functional.scaled_dot_product_attention, each by itself, and torch-unfused,
-the chain that they replace, and spark_attention, where that is installed, on the cases and by the
-method of `sparkbench sweep`, whose records and exit codes it gives. With --layer encoder, PyTorch's
-encoder layers in the same way beside `sparkbench encoder`. Flags that are not its own go to `sparkbench
-sweep --dry-run`, or encoder's, which says what the cases are.
+Runs each back end of torch.nn.functional.scaled_dot_product_attention; torch-unfused, the chain
+that they replace; and spark_attention, if it is installed. Cases, method, records and exit codes
+are those of `sparkbench sweep`. With --layer encoder it runs PyTorch's encoder layers on the
+cases of `sparkbench encoder`. Other flags go to `sparkbench sweep --dry-run` (or encoder's),
+which plans the cases.
 """
 
 import argparse
@@ -32,7 +32,7 @@ from peer_check import Check, attention_of
 
 
 def run_case(torch, timer, case, record, arguments, nvml):
-    """Completes the record, whatever happens."""
+    """Always completes the record."""
     begin = time.perf_counter()
     if why := peer_masks.why_unsupported(case):
         peer_record.end_without_result(record, "skipped", "E-UNSUPPORTED", why)
@@ -44,7 +44,7 @@ def run_case(torch, timer, case, record, arguments, nvml):
         if not arguments.no_verify:
             peer_record.add_accuracy(record, *Check(torch, case, arguments).verify())
             if case.mask.near_misses() and record["status"] != "ok":
-                return  # nobody knows of which mask its time would be
+                return  # its mask, and so the meaning of its time, is unknown
         else:
             peer_record.leave_unverified(record, "its result was not checked")
         torch.cuda.empty_cache()
@@ -111,7 +111,7 @@ def line_of(record):
 
 
 def load_torch():
-    """Exit status 3: as for a device that is not there."""
+    """Exit status 3, as for a missing device."""
     try:
         import torch
         import torch.nn.attention
@@ -125,7 +125,7 @@ def load_torch():
 
 
 def duty_cycle(text):
-    """From 0.01 to 1, as `sparkbench sweep --duty-cycle`."""
+    """From 0.01 to 1, as in `sparkbench sweep --duty-cycle`."""
     value = float(text)
     if not 0.01 <= value <= 1:
         raise argparse.ArgumentTypeError(f"'{text}' is outside 0.01 to 1")
@@ -180,7 +180,7 @@ def write_run(run, path):
 
 
 def runner_of(torch, arguments):
-    """(what begins a case's record, what completes it)"""
+    """(function that begins a case's record, function that completes it)"""
     if arguments.layer is None:
         return peer_record.begin_case, run_case
     import peer_layer_record

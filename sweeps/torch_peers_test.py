@@ -1,4 +1,4 @@
-"""The program torch_peers.py, as far as it goes without PyTorch."""
+"""The program torch_peers.py, as far as it runs without PyTorch."""
 
 import os
 import pathlib

@@ -1,4 +1,4 @@
-// What the user typed and cannot be done.
+// Errors in the user's input.
 #pragma once
 
 #include <stdexcept>

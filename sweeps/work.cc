@@ -12,7 +12,7 @@ namespace {
 
 std::uint64_t unsigned_extent(int extent) { return static_cast<std::uint64_t>(extent); }
 
-/// Of all heads of a sequence.
+/// Over all heads of a sequence.
 std::uint64_t visible_pairs_of_heads(const Problem& problem) {
   if (!problem.sparse) {
     return saturating_product({unsigned_extent(problem.heads), visible_pairs(problem.key_mask())});
@@ -27,7 +27,7 @@ std::uint64_t visible_pairs_of_heads(const Problem& problem) {
 }  // namespace
 
 std::uint64_t useful_flops(Pass pass, const Problem& problem) {
-  // Matrix products of 2*D a pair: two forward; backward five, S recomputed among them.
+  // Matrix products of 2*D per pair: two forward; five backward, including the recomputed S.
   const unsigned products = pass == Pass::kForward ? 2 : pass == Pass::kBackward ? 5 : 7;
   return saturating_product(
       {products, twice_credited_pairs_of_heads(problem), unsigned_extent(problem.head_dim)});

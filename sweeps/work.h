@@ -1,5 +1,5 @@
-// The useful work of a problem: what any implementation must at least compute and move, so that
-// two of them are credited alike. Counts saturate at 2^64 - 1.
+// The useful work of a problem: what any implementation must at least compute and move. So all
+// implementations get the same credit. Counts saturate at 2^64 - 1.
 #pragma once
 
 #include <cstdint>
@@ -14,11 +14,12 @@ inline constexpr std::string_view kFlopConvention =
     "fwd: 4*B*H*Sq*Sk*D, halved when causal (4*D per visible pair when Sq != Sk); bwd: 2.5 times "
     "fwd; fwd+bwd: 3.5 times fwd";
 
-/// Useful floating-point operations, of packed sequences the sum of each. The backward's five are S
-/// (recomputed), dP, dV, dQ and dK; the unfused computation, which keeps P, has as many.
+/// Useful floating-point operations; for varlen the sum over the sequences. The five products of
+/// the backward pass are S (recomputed), dP, dV, dQ and dK. The unfused computation, which keeps P,
+/// counts the same.
 std::uint64_t useful_flops(Pass pass, const Problem& problem);
 
-/// Pairs (row, key) of all heads and sequences: those that the mask shows, and all.
+/// (row, key) pairs over all heads and sequences: the visible ones, and all.
 struct PairCounts {
   std::uint64_t visible = 0, all = 0;
 };

@@ -107,7 +107,7 @@ TEST(Work, OfPackedSequencesIsTheSumOfEach) {
   Problem problem = problem_of(1, 1, false);
   problem.mask = MaskSpec::causal();
   problem = with_lengths(problem, lengths);
-  // Half of a square, and of 3 rows that end at the last key 18 + 19 + 20.
+  // Half of a square; for 3 rows that end at the last key, 18 + 19 + 20.
   EXPECT_EQ(useful_flops(Pass::kForward, problem), 4u * 3 * 64 * (50 + 57));
   EXPECT_EQ(useful_flops(Pass::kBackward, problem), 10u * 3 * 64 * (50 + 57));
   const std::uint64_t rows_q = 18 * 3, rows_k = 37 * 3, offsets = 2 * 5 * 4;

@@ -1,7 +1,7 @@
-// Every kernel, on a GPU, and the host's hot paths under Google Benchmark:
+// Runs every kernel on a GPU, and the host's hot paths, under Google Benchmark:
 //   sparkbench_benchmarks --benchmark_filter=volta-fp32acc/fwd
 //   sparkbench_benchmarks --device cuda:0 --preset paper-forward --benchmark_out=today.json
-// A kernel's Time is the GPU's; the column CPU, which Google Benchmark always prints, is the
+// A kernel's Time is the GPU's. The column CPU, which Google Benchmark always prints, is the
 // host's.
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
@@ -68,7 +68,7 @@ int parse_and_run(int argc, char** argv) {
 }  // namespace sparkbench
 
 int main(int argc, char** argv) {
-  benchmark::Initialize(&argc, argv);  // takes its own flags away
+  benchmark::Initialize(&argc, argv);  // removes its own flags
   const int exit_code = sparkbench::parse_and_run(argc, argv);
   benchmark::Shutdown();
   return exit_code;

@@ -1,5 +1,5 @@
-// How long the host takes to emulate one head of 512 x 512 x 64, forward, and what the detectors
-// and counters cost:
+// Measures how long the host takes to emulate one head of 512 x 512 x 64, forward, and the cost of
+// detectors and counters:
 //   sparkbench_forward_benchmark --benchmark_repetitions=5
 #include <benchmark/benchmark.h>
 

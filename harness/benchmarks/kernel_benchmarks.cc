@@ -8,7 +8,7 @@
 namespace sparkbench {
 namespace {
 
-/// Of a GPU, measured; an emulated device has none.
+/// From a GPU's samples; an emulated device has none.
 std::vector<double> seconds_of(const CaseRecord& record) {
   std::vector<double> seconds;
   if (record.time_ms) {

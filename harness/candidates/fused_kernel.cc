@@ -57,7 +57,7 @@ Support FusedKernel::supports(const Problem& problem, Pass pass) const {
 std::uint64_t FusedKernel::workspace_bytes(const Problem& problem, Pass pass,
                                            bool is_deterministic) const {
   if (!problem.lengths) return kernel_.workspace_bytes(problem, pass, is_deterministic);
-  if (kernel_.packed.workspace_bytes == nullptr) return 0;  // of what is not supported
+  if (kernel_.packed.workspace_bytes == nullptr) return 0;  // for an unsupported pass
   const auto of = [&](Pass each) {
     return kernel_.packed.workspace_bytes(problem.packed(), problem.batch, each, is_deterministic);
   };
@@ -110,7 +110,7 @@ RunOutcome FusedKernel::run_on_host(const HostWork& work) const {
   return emulate_pass(kernel_, emulation_options(), work);
 }
 
-/// Over one workspace for both passes, which follow each other.
+/// Uses one workspace for both passes, which run one after the other.
 Prepared FusedKernel::prepare_packed(const GpuWork& work) const {
   const AttentionKernel& kernel = kernel_;
   const bool is_deterministic = work.options.is_deterministic;
@@ -132,8 +132,8 @@ Prepared FusedKernel::prepare_packed(const GpuWork& work) const {
   return prepared;
 }
 
-/// A pattern's lists are made and copied here, and so no part of what is timed: they are of the
-/// pattern and its lengths alone. Both passes have one workspace.
+/// Builds and copies a pattern's block lists here, outside the timed pass: they depend only on the
+/// pattern and its lengths. Both passes use one workspace.
 Prepared FusedKernel::prepare_sparse(const GpuWork& work) const {
   const AttentionKernel& kernel = kernel_;
   const Problem& problem = work.problem;
@@ -169,7 +169,7 @@ Prepared FusedKernel::prepare_sparse(const GpuWork& work) const {
   return prepared;
 }
 
-/// The rows of the mask are made and copied here, as a pattern's lists are.
+/// Builds and copies the mask's rows here, outside the timed pass, like a pattern's lists.
 Prepared FusedKernel::prepare_chain(const GpuWork& work) const {
   const Pass pass = work.options.pass;
   const std::shared_ptr<const PreparedChain> chain = kernel_.chain.prepare(work.problem, pass);

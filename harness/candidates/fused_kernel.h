@@ -7,14 +7,14 @@ namespace sparkbench {
 
 class FusedKernel : public Candidate {
  public:
-  /// `kernel` is the registry's.
+  /// `kernel` must be the registry's.
   FusedKernel(const AttentionKernel& kernel, const KernelDevice& device);
 
   bool runs_unnamed() const override;
   Support supports(const Problem& problem, Pass pass) const override;
   std::uint64_t workspace_bytes(const Problem& problem, Pass pass,
                                 bool is_deterministic) const override;
-  /// Throws std::logic_error where the device lacks the kernel's instruction.
+  /// Throws std::logic_error if the device lacks the kernel's instruction.
   const ArithmeticProfile& arithmetic() const override;
   EmulationOptions emulation_options() const override;
   std::optional<Warning> why_time_is_invalid() const override;

@@ -15,7 +15,7 @@
 namespace sparkbench {
 namespace {
 
-/// What of it a candidate still needs when it runs.
+/// The parts of it that a candidate needs when it runs.
 struct TensorsOfWork {
   explicit TensorsOfWork(const GpuWork& work)
       : pass(work.options.pass),
@@ -29,7 +29,7 @@ struct TensorsOfWork {
   CUstream_st* stream;
 };
 
-/// Both are enqueued the same way.
+/// Both attentions are enqueued in the same way.
 template <class Attention>
 Prepared enqueue(std::shared_ptr<Attention> attention, const GpuWork& work) {
   return {[attention, tensors = work.forward, stream = work.stream] {
@@ -80,7 +80,7 @@ class CudnnKernel : public Candidate {
  public:
   explicit CudnnKernel(int sm) : Candidate(kCudnn), sm_(sm) {}
 
-  /// What else it declines, it declines when its graph is built: prepare().
+  /// It declines other problems when its graph is built: prepare().
   Support supports(const Problem& problem, Pass /*pass*/) const override {
     if (problem.lengths && !has_packed_cudnn_attention(sm_)) {
       return {"cudnn: packed sequences need compute capability 9.0"};
@@ -93,8 +93,8 @@ class CudnnKernel : public Candidate {
     }
     return {};
   }
-  /// Not known: cuDNN chooses an engine, and so its workspace, when its graph is built. A run
-  /// tells.
+  /// Unknown: cuDNN chooses an engine, and so its workspace, when its graph is built. A run
+  /// measures it.
   std::uint64_t workspace_bytes(const Problem& /*problem*/, Pass /*pass*/,
                                 bool /*is_deterministic*/) const override {
     return 0;

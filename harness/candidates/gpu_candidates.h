@@ -1,4 +1,5 @@
-// What runs on a GPU besides our kernels: the unfused computation by cuBLAS, and vendors' kernels.
+// Candidates on a GPU in addition to our kernels: the unfused computation by cuBLAS, and vendors'
+// kernels.
 #pragma once
 
 #include "harness/devices/device.h"
@@ -7,7 +8,7 @@ namespace sparkbench {
 
 void add_gpu_references(int sm, OwnedCandidates& candidates);
 
-/// Those that this machine has libraries for, and that know compute capability `sm`.
+/// Those whose libraries this machine has and that support compute capability `sm`.
 void add_vendor_kernels(int sm, OwnedCandidates& candidates);
 
 }  // namespace sparkbench

@@ -1,4 +1,4 @@
-// A build without CUDA depends on none of it.
+// For a build without CUDA: depends on none of them.
 #include "harness/candidates/gpu_libraries.h"
 
 namespace sparkbench {

@@ -11,7 +11,7 @@ class HostReference : public Candidate {
   explicit HostReference(int sm);
 
   Support supports(const Problem& problem, Pass pass) const override;
-  /// That of a GPU which would keep the scores; the host keeps none.
+  /// For a GPU that stores the scores; the host does not store them.
   std::uint64_t workspace_bytes(const Problem& problem, Pass pass,
                                 bool is_deterministic) const override;
   const ArithmeticProfile& arithmetic() const override;

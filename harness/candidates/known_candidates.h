@@ -1,4 +1,4 @@
-// Every candidate that is no kernel of ours, whether or not this machine has what it runs on.
+// Every candidate that is not a kernel of ours, whether or not it can run on this machine.
 #pragma once
 
 #include "harness/candidates/candidate.h"
@@ -10,7 +10,8 @@ inline constexpr CandidateInfo kUnfusedFp16{
     "unfused-fp16", "matmul, masked softmax, dropout, matmul, all intermediates fp16",
     CandidateKind::kReference, Accumulator::kFp32};
 
-/// On GPUs. The one in fp32 is a check of high precision, which has no tensor cores' accumulator.
+/// On GPUs. The fp32 one is a high-precision check; it uses no tensor cores and so has no
+/// accumulator.
 inline constexpr CandidateInfo kCublasFp16{"cublas-fp16",
                                            "unfused: cuBLAS, softmax, cuBLAS, all tensors fp16",
                                            CandidateKind::kReference, Accumulator::kFp32};

@@ -12,11 +12,11 @@
 namespace sparkbench {
 namespace {
 
-// The part of a tile that a warp may leave out (tile/sparse_list.h), where tiles have 64 keys.
+// The part of a tile that a warp may skip (tile/sparse_list.h), if tiles have 64 keys.
 constexpr int kKeysOfHalves = 64, kRowsOfHalves = 32;
 constexpr std::uint64_t kPairsOfHalf = 32 * 32;
 
-/// With lists or without. Null when there is none.
+/// For block lists, or without them. Null if there is none.
 const KernelInstance* forward_instance(const AttentionKernel& kernel, const Problem& problem,
                                        bool is_sparse) {
   for (const KernelInstance& each : kernel_instances()) {
@@ -44,8 +44,8 @@ struct TileCounts {
 /// Tiles of the kernel's forward pass.
 struct TileShape {
   int rows, keys;
-  bool has_halves;  // where one is left out alone
-  int seen_rows;    // that are left out together
+  bool has_halves;  // if a half may be skipped by itself
+  int seen_rows;    // rows that are skipped together
 
   explicit TileShape(const KernelInstance& instance)
       : rows(instance.block_rows),
@@ -54,7 +54,7 @@ struct TileShape {
         seen_rows(instance.seen_rows) {}
 };
 
-/// All bits of each group of so many of which one is set.
+/// Sets all bits of each group of `bits` bits that has one bit set.
 std::uint32_t all_of_each(std::uint32_t groups, int bits) {
   const std::uint32_t whole = (1u << bits) - 1;
   std::uint32_t all = 0;
@@ -85,7 +85,7 @@ TileCounts count_listed(const SparseTileLists& lists, int of_union, const TileSh
   return counts;
 }
 
-/// All heads of a batch entry.
+/// Over all heads of a batch entry.
 TileCounts count_of_lists(const SparseTileLists& lists, const Problem& problem,
                           const TileShape& shape) {
   TileCounts all;
@@ -95,7 +95,7 @@ TileCounts count_of_lists(const SparseTileLists& lists, const Problem& problem,
   return all;
 }
 
-/// Without lists: of whole blocks, the tiles, or halves, that rows which are computed together see.
+/// Without lists, for whole blocks: the tiles (or halves) that some row of a group sees.
 TileCounts count_dense(const Problem& problem, const TileShape& shape) {
   const KeyMask mask = problem.key_mask();
   const int part = shape.has_halves ? shape.keys / 2 : shape.keys;
@@ -119,7 +119,7 @@ TileCounts count_dense(const Problem& problem, const TileShape& shape) {
   return all;
 }
 
-/// Of the kernel without lists that walks a view; where there is none, of the one that has lists.
+/// For the kernel without lists that processes a view, or for the one with lists if there is none.
 TileShape dense_shape(const AttentionKernel& kernel, const Problem& view, const TileShape& listed) {
   const KernelInstance* const instance = forward_instance(kernel, view, false);
   return instance == nullptr ? listed : TileShape(*instance);

@@ -1,4 +1,4 @@
-// What a fused kernel's plan of a pattern comes to: the lists of tiles that its forward pass walks.
+// The cost of a fused kernel's plan for a pattern: the block lists of its forward pass.
 #pragma once
 
 #include <optional>
@@ -8,8 +8,8 @@
 
 namespace sparkbench {
 
-/// Makes the lists, and times that. Sets the fields of MaskWork that are of a plan, over all heads;
-/// pairs are counted after what a warp leaves out of a tile. False, and nothing is set, where the
+/// Builds the lists and measures how long that takes. Sets the plan's fields of MaskWork, over all
+/// heads; pairs exclude what a warp skips within a tile. Returns false, and sets nothing, if the
 /// problem has no pattern or the kernel has no lists for it.
 bool add_pattern_plan(const AttentionKernel& kernel, const Problem& problem, MaskWork& work);
 

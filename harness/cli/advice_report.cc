@@ -27,7 +27,7 @@ const CaseRecord* find_case(const RunRecord& run, const std::string& kernel) {
   return found == run.cases.end() ? nullptr : &*found;
 }
 
-/// "8.87 ms (6.90 to 11.4), predicted", or as measured; "" without either.
+/// "8.87 ms (6.90 to 11.4), predicted", or measured; "" without either.
 std::string time_of(const CaseRecord& record) {
   if (record.time_ms) {
     const double noise = record.noise.value_or(0);
@@ -69,7 +69,7 @@ std::string error_text(const FastestKernel& fastest) {
   return text;
 }
 
-/// The other accumulator's price; of two that sum in FP32, "".
+/// The cost of the other accumulator; "" if both accumulate in FP32.
 std::string fp16_text(const FastestKernel& fastest) {
   for (const Rival& rival : fastest.rivals) {
     if (rival.role != Role::kFused || rival.accumulator != Accumulator::kFp16) continue;
@@ -93,7 +93,7 @@ std::string limits_text(const CaseRecord& record) {
   return text;
 }
 
-/// What scaled_dot_product_attention has for fp16 on compute capability sm / 10 (PyTorch 2.10,
+/// scaled_dot_product_attention's back ends for fp16 on compute capability sm / 10 (PyTorch 2.10,
 /// aten/src/ATen/native/transformers/cuda/sdp_utils.cpp).
 std::string_view pytorch_choice(std::optional<int> sm) {
   if (!sm) return "";

@@ -20,7 +20,7 @@
 namespace sparkbench {
 namespace {
 
-/// What it takes of the flags of a sweep. Workers are given the others.
+/// The flags of a sweep that it takes. Workers get the others.
 constexpr std::string_view kFlags[] = {
     "--headdim", "--seqlen",       "--seqlen-k", "--mask",        "--causal",
     "--dropout", "--batch",        "--heads",    "--heads-k",     "--lengths",
@@ -41,8 +41,8 @@ struct AdviceOptions {
   std::string why_no_pytorch;
 };
 
-/// Adds PyTorch's kernels on the run's problem, as torch_peers.py times them on this GPU; else says
-/// why there are none.
+/// Adds PyTorch's kernels on the run's problem, timed by torch_peers.py on this GPU. Otherwise
+/// returns the reason.
 std::string add_pytorch(RunRecord& run, const std::filesystem::path& program) {
   if (run.environment.device.kind != DeviceKind::kGpu) return "there is no GPU here";
   if (run.cases.empty()) return "no case has run";

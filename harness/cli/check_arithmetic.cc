@@ -1,5 +1,5 @@
-// sparkbench check-arithmetic: recorded dot products and special functions, or a GPU, against the
-// emulator's arithmetic.
+// sparkbench check-arithmetic: compares recorded dot products and special functions, or a GPU, with
+// the emulator's arithmetic.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -29,7 +29,7 @@ struct VectorFile {
   std::vector<VectorRow> rows;
 };
 
-/// All files, before anything is printed.
+/// Loads all files before anything is printed.
 std::vector<VectorFile> load_files(const std::vector<std::string>& paths) {
   std::vector<VectorFile> files;
   files.reserve(paths.size());
@@ -37,7 +37,7 @@ std::vector<VectorFile> load_files(const std::vector<std::string>& paths) {
   return files;
 }
 
-/// At most the first misses, and how many more there are.
+/// Prints the first misses, and how many more there are.
 void print_misses(const ReplayResult& result, const char* source, std::ostream& out) {
   for (const Miss& miss : result.first_misses) {
     const bool is_f32 = miss.accumulator == Accumulator::kFp32;

@@ -14,7 +14,7 @@ namespace sparkbench {
 std::span<const CommandDoc> command_docs() {
   static const std::vector<CommandDoc> docs = {
       {"sweep",
-       "verifies every case of a grid, and times it where there is a GPU",
+       "verifies every case of a grid, and times it on a GPU",
        {"sparkbench sweep --preset paper-forward --out runs/today",
         "sparkbench sweep --pass fwd,bwd --headdim 64,128 --seqlen 512:4k:*2 --mask causal",
         "sparkbench sweep --resume runs/today --retry-failed"}},
@@ -32,10 +32,10 @@ std::span<const CommandDoc> command_docs() {
        {"sparkbench advise --headdim 64 --seqlen 4k --mask causal --dropout 0.1 --train",
         "sparkbench advise --headdim 128 --seqlen 8k --heads 32 --heads-k 8 --figure advice.svg"}},
       {"run",
-       "tells all that is known of each kernel on one problem",
+       "reports everything known about each kernel on one problem",
        {"sparkbench run --kernel volta-fp32acc --seqlen 512 --causal true"}},
       {"report",
-       "prints a stored run, and writes its files anew",
+       "prints a stored run, and writes its files again",
        {"sparkbench report runs/today --where mask=causal --by headdim",
         "sparkbench report runs/today --columns kernel,seqlen_q,time_ms,noise",
         "sparkbench report runs/today --reference cublas-fp16 --html today.html"}},
@@ -43,30 +43,30 @@ std::span<const CommandDoc> command_docs() {
        "compares two stored runs, case by case",
        {"sparkbench diff runs/monday runs/tuesday --json diff.json",
         "sparkbench diff runs/monday runs/tuesday --all --columns time,verdict"}},
-      {"merge", "makes one run of several", {"sparkbench merge part-1 part-2 -o whole"}},
+      {"merge", "joins several runs into one", {"sparkbench merge part-1 part-2 -o whole"}},
       {"list",
        "names kernels, devices, presets and axes; --json",
        {"sparkbench list", "sparkbench list --json"}},
       {"info",
-       "describes device, build and machine; --json; --check: is it fit to measure on",
+       "describes device, build and machine; --json; --check: whether it is fit to measure on",
        {"sparkbench info --check"}},
       {"mask",
        "draws a pattern, counts its pairs and tiles; --output SVG, PNG, text; --json",
        {"sparkbench mask causal-chunk:64 --seqlen 512",
         "sparkbench mask sink:4+window:128/full --seqlen 1k --output mask.svg"}},
       {"inspect",
-       "reads the kernels' machine code: registers, occupancy, main loops, which gates hold",
+       "reads the kernels' machine code: registers, occupancy, main loops, gates",
        {"sparkbench inspect --kernel 'volta-fp32acc/fwd/*'",
         "sparkbench inspect --columns registers,stack_B,threads"}},
       {"predict",
-       "says how many cycles machine code for sm_70 takes on a V100, by a model",
+       "predicts the cycles of sm_70 machine code on a V100 with a model",
        {"sparkbench predict --kernel 'volta-fp32acc/fwd/*'",
         "sparkbench predict --listing code.sass --function gemm --threads 128"}},
       {"check-arithmetic",
-       "replays recorded tensor-core and special-function outputs, or asks a GPU",
+       "compares the emulated arithmetic with recordings or with a GPU",
        {"sparkbench check-arithmetic --profile volta --vectors v100.csv"}},
       {"completion",
-       "prints what makes bash or zsh complete commands, flags and names",
+       "prints a script that completes commands, flags and names in bash or zsh",
        {"source <(sparkbench completion bash)"}},
       {"man", "prints the manual page", {"sparkbench man > sparkbench.1"}},
   };
@@ -75,9 +75,8 @@ std::span<const CommandDoc> command_docs() {
 
 /// exit_code.h
 constexpr const char* kExitStatus =
-    "Exit status: 0 all is well; 1 an incorrect result or a difference; 2 usage, or a kernel that "
-    "was "
-    "named did not run; 3 no such device; 4 a case failed; 5 an output was not written; 130 "
+    "Exit status: 0 no error; 1 an incorrect result or a difference; 2 usage error, or a named "
+    "kernel never ran; 3 no such device; 4 a case failed; 5 an output was not written; 130 "
     "interrupted.";
 
 void document_commands(CLI::App& program, int width) {

@@ -1,5 +1,5 @@
-// The commands of the program, a file each. Every one registers its subcommand and its flags, and
-// hands over what to do when it is chosen.
+// The program's commands, one file each. Each registers its subcommand and flags, and sets the
+// action to run if it is chosen.
 #pragma once
 
 #include <filesystem>
@@ -17,16 +17,16 @@ class App;
 
 namespace sparkbench {
 
-/// What the program was started with.
+/// How the program was started.
 struct Invocation {
-  std::vector<std::string> argv;  // "sparkbench" first; --config and --resume written out
+  std::vector<std::string> argv;  // "sparkbench" first; --config and --resume expanded
   Streams streams;
   std::filesystem::path worker_executable;  // empty: cases run in this process
   CaseHook before_case;                     // for tests
-  const CyclesFile* cycles;                 // by which times are predicted
+  const CyclesFile* cycles;                 // for predicted times
 };
 
-/// Set by the chosen subcommand while the command line is parsed; run after it.
+/// Set by the chosen subcommand during parsing; run afterwards.
 using Action = std::function<ExitCode()>;
 
 void add_sweep_command(CLI::App& program, const Invocation& invocation, Action& action);

@@ -1,4 +1,4 @@
-// Shells' completion: a word list for each command and for each flag that takes names.
+// Shell completion: a word list for each command and for each flag that takes names.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -41,7 +41,7 @@ Names preset_names() {
   return names;
 }
 
-/// "fwd, bwd, fwd+bwd" as names; none of prose.
+/// The names in "fwd, bwd, fwd+bwd"; none for prose.
 Names names_in(const std::string& text) {
   static const std::regex list("[\\w+-]+(, [\\w+-]+)+");
   Names names;
@@ -51,7 +51,7 @@ Names names_in(const std::string& text) {
   return names;
 }
 
-/// What flags take, whatever the command; and a command's own.
+/// Values of flags that all commands share, and of a command's own.
 std::map<std::string, Names> names_by_flag() {
   std::map<std::string, Names> names = {{"--kernel", kernel_names()},
                                         {"--reference", kernel_names()},
@@ -75,7 +75,7 @@ std::map<std::string, Names> names_by_flag() {
   return names;
 }
 
-/// Of "TEXT:{cold,hot}".
+/// From "TEXT:{cold,hot}".
 Names choices_in(const std::string& type_name) {
   const std::size_t open = type_name.find(":{"), close = type_name.rfind('}');
   if (open == std::string::npos || close == std::string::npos) return {};
@@ -113,7 +113,7 @@ Completed complete(const CLI::App& command) {
   return completed;
 }
 
-/// `Words` makes a line of the shell that offers a list of words.
+/// `Words` returns a line of shell code that offers a list of words.
 template <class Words>
 std::string cases_of(const CLI::App& program, const char* arguments, const Words& offer,
                      const char* files) {

@@ -1,4 +1,4 @@
-// Which of the files in .container/ makes an image for a card.
+// Chooses the file in .container/ for a card.
 #pragma once
 
 #include <optional>
@@ -6,7 +6,7 @@
 
 namespace sparkbench {
 
-/// By the compute capability of a GPU, 70 of a V100; none: of no GPU, for which both are named.
+/// By the GPU's compute capability, 70 for a V100; without a GPU it names both.
 std::string container_for(std::optional<int> compute_capability);
 
 }  // namespace sparkbench

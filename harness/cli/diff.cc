@@ -33,7 +33,7 @@ bool has(const std::vector<std::string>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// Another build is what a diff is for.
+/// A diff may compare two builds.
 void require_alike(const DiffOptions& options, const RunDiff& diff) {
   for (const Difference& each : diff.differences) {
     if (each.of == kBuild || has(options.allowed, each.of)) continue;
@@ -47,7 +47,7 @@ void require_alike(const DiffOptions& options, const RunDiff& diff) {
   }
 }
 
-/// What the second run lacks is missing, even if the first lacks it too.
+/// A case that the second run lacks is missing, even if the first run lacks it too.
 bool has_finding(const std::vector<std::string>& names, const RunDiff& diff) {
   if (!diff.is_second_complete && has(names, name_of(Verdict::kMissing))) return true;
   const std::vector<Verdict> verdicts = all_verdicts();

@@ -6,11 +6,11 @@
 
 namespace sparkbench {
 
-/// As CLI11's own, with descriptions broken at spaces so that lines are of `width` characters.
-/// What the option takes, as help and manual say it: "INT in [1 - 100]", "{cold,hot}", and "LIST"
-/// of names that are too many, which its description has.
+/// The option's value in help and manual: "INT in [1 - 100]", "{cold,hot}", and "LIST" for a long
+/// list of names, which is in its description.
 std::string shown_type(const CLI::Option& option);
 
+/// Like CLI11's own, with descriptions wrapped at `width` characters.
 class WrappedHelp : public CLI::Formatter {
  public:
   explicit WrappedHelp(int width) : width_(width) {}
@@ -20,7 +20,7 @@ class WrappedHelp : public CLI::Formatter {
   std::string make_description(const CLI::App* command) const override;
   std::string make_subcommand(const CLI::App* command) const override;
 
-  /// In lines that fit beside names, which take `column` characters.
+  /// Wraps text for the space next to names of `column` characters.
   std::string filled(const std::string& text, std::size_t column) const;
 
  private:

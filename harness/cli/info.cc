@@ -37,7 +37,7 @@ std::string gibibytes(const std::optional<std::uint64_t>& bytes) {
 
 using Facts = std::vector<Fact>;
 
-/// What NVML says, or why it does not.
+/// NVML's readings, or the reason why there are none.
 void add_management(const DeviceInfo& info, Facts& facts) {
   const auto line = [&](const char* name, const char* field, const std::string& value) {
     const auto why = info.why_unknown ? info.why_unknown->find(field) : Whys::const_iterator();
@@ -100,16 +100,16 @@ bool is_fit(const Findings& findings) {
 }
 
 struct Info {
-  std::string device;  // as --device spells it
+  std::string device;  // in the form of --device
   BuildInfo build;
   Environment environment;
-  std::optional<std::string> cudnn;  // of the one that the dynamic loader finds
-  std::optional<std::string> nvrtc;  // of the one that compiles for the GPU
+  std::optional<std::string> cudnn;  // of the library that the dynamic loader finds
+  std::optional<std::string> nvrtc;  // of the library that compiles for the GPU
   std::string why_no_nvrtc;
-  std::optional<Findings> findings;  // where they were asked for
+  std::optional<Findings> findings;  // if requested
 };
 
-/// What compiles a mask's expression, where the device is a GPU.
+/// The compiler of mask expressions, if the device is a GPU.
 void find_compiler(const Device& device, Info& info) {
   if (device.info().kind != DeviceKind::kGpu || !device.info().sm) {
     info.why_no_nvrtc = "nothing is compiled for an emulated device";
@@ -122,8 +122,8 @@ void find_compiler(const Device& device, Info& info) {
   }
 }
 
-/// Build and environment as in a run's record. Keys are added within a major version, never renamed
-/// or removed.
+/// Build and environment as in a run's record. A minor version may add keys, and never renames or
+/// removes one.
 void print_json(const Info& info, std::ostream& out) {
   using Json = nlohmann::ordered_json;
   RunRecord run;
@@ -175,7 +175,7 @@ Facts machine_facts(const Info& info) {
 }
 
 void print_text(const Device& device, const Info& info, const TableView& view, std::ostream& out) {
-  constexpr int kNames = 18;  // of any section: "maximum SM clock", and a gap
+  constexpr int kNames = 18;  // the longest name, "maximum SM clock", and a gap
   const bool is_gpu = device.info().kind == DeviceKind::kGpu;
   out << "Device " << device.name() << '\n'
       << format_facts(device_facts(device.info()), view, kNames) << "Build\n"
@@ -197,7 +197,7 @@ struct InfoOptions {
   TableOptions table;
 };
 
-/// Ends in kEnvironment when something makes the machine unfit.
+/// Returns kEnvironment if a finding makes the machine unfit.
 ExitCode run_info_command(const InfoOptions& options, const Streams& streams) {
   const auto device = open_device(options.device);
   Info info{device->name(),

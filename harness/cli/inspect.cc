@@ -1,4 +1,4 @@
-// sparkbench inspect: what the machine code of the kernels is, and which gates it holds.
+// sparkbench inspect: the kernels' machine code, and the gates that it must pass.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -29,7 +29,7 @@ struct InspectOptions {
   std::string cuobjdump;  // empty: the one on PATH
   bool is_json = false;
   std::string gates_file, new_gates_file;  // empty: not read; not written
-  std::vector<int> required_sms;           // for which the binary is to have every instance
+  std::vector<int> required_sms;           // the binary must have every instance for these
   TableOptions table;
 };
 
@@ -38,7 +38,7 @@ bool is_selected(const KernelInspection& kernel, const std::string& glob) {
          (kernel.instance && glob_matches(glob, kernel.instance->kernel()));
 }
 
-/// Throws UsageError when the glob selects nothing.
+/// Throws UsageError if the glob selects nothing.
 void select(const std::string& glob, std::vector<KernelInspection>& kernels) {
   std::vector<std::string> known;
   known.reserve(kernels.size());

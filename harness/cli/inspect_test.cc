@@ -1,4 +1,4 @@
-// sparkbench inspect, with a disassembler that prints recorded listings.
+// sparkbench inspect, with a fake disassembler that prints recorded listings.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -11,7 +11,7 @@ namespace {
 
 const std::string kTestData = SPARKBENCH_TESTDATA;
 
-/// A folder with a stand-in for cuobjdump, which runs `script` with the flag as $1.
+/// A folder with a fake cuobjdump, which runs `script` with the flag as $1.
 class CommandInspect : public testing::Test {
  protected:
   CommandInspect() {

@@ -1,4 +1,4 @@
-// --kernel of `inspect` and `predict`: a glob of kernels or of their instances.
+// --kernel of `inspect` and `predict`: a glob for kernels or for their instances.
 #pragma once
 
 #include <span>
@@ -7,8 +7,8 @@
 
 namespace sparkbench {
 
-/// For a glob that selects none of the instances: the kernel or the instance that was meant, and
-/// the kernels that there are. Names of one kernel's instances begin with its name and a slash.
+/// For a glob that selects no instance: the nearest kernel or instance, and the existing kernels.
+/// Names of a kernel's instances begin with its name and a slash.
 std::string unknown_instance_message(std::string_view glob, std::span<const std::string> instances);
 
 }  // namespace sparkbench

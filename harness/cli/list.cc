@@ -133,7 +133,7 @@ Json axes_json(Workload workload) {
   return array;
 }
 
-/// Keys are added within a major version, never renamed or removed.
+/// A minor version may add keys, and never renames or removes one.
 void list_as_json(std::ostream& out) {
   const Json document = {{"schema", {{"name", "sparkbench.list"}, {"version", "1.0.0"}}},
                          {"kernels", kernels_json()},

@@ -38,7 +38,7 @@ void tell_cost_of_saving(const PlannedSweep& sweep, const SweepOptions& options,
   if (!cost.empty()) err << cost << '\n';
 }
 
-/// What --where leaves nothing of is said, and the files are written all the same.
+/// An empty selection by --where is reported, and the files are written anyway.
 void report_to_people(const MeasuringCommand& command, const SweepOptions& options,
                       const RunRecord& run, const Streams& streams) {
   std::ostream& out = report_stream(options, streams);
@@ -89,7 +89,7 @@ ExitCode measure(const MeasuringCommand& command, SweepRequest request,
   SweepOptions& options = request.options;
   if (!options.worker_device.empty()) return serve_cases(request);
   const std::vector<std::string> devices = list_devices(options.device);
-  // What a profiler is attached to, and what outputs are to be taken from, is this process.
+  // A profiler attaches to this process, and outputs are taken from it.
   options.is_in_process = options.is_in_process || options.is_profiled || options.is_dry_run ||
                           !options.outputs_file.empty() || invocation.worker_executable.empty();
   if (!options.is_in_process) {

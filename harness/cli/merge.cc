@@ -1,4 +1,4 @@
-// sparkbench merge: one run of several, of the shards of a sweep most of all.
+// sparkbench merge: joins several runs into one, mostly the shards of a sweep.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -29,7 +29,7 @@ struct MergeOptions {
   SweepOptions outputs;
 };
 
-/// How to have the rest of a run that was stopped.
+/// How to get the rest of a run that was stopped.
 std::string remedy_of(const std::string& path, const RunRecord& run) {
   if (run.run.merged_from) return "merge the runs that it was made of, with the rest, in one go";
   if (!std::filesystem::is_directory(path)) return "it was stopped; run it again";
@@ -38,7 +38,7 @@ std::string remedy_of(const std::string& path, const RunRecord& run) {
                      shell_word(path));
 }
 
-/// What the merged run lacks, and how it is had, a line each.
+/// The gaps of the merged run and their remedies, a line each.
 std::string describe_gaps(const std::vector<std::string>& paths,
                           const std::vector<RunRecord>& runs) {
   std::string text;
@@ -72,7 +72,7 @@ Merged merge_stored_runs(const MergeOptions& options) {
   }
 }
 
-/// Cut short, by a full disk say, the folder says that it is not complete.
+/// If a full disk, say, cuts this short, the folder records that it is incomplete.
 void write_folder(const std::string& path, const RunRecord& run) {
   RunFolder folder(path);
   RunRecord head = run;

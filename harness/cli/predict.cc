@@ -1,4 +1,4 @@
-// sparkbench predict: how long machine code takes on a V100, without one.
+// sparkbench predict: predicts how long machine code takes on a V100.
 #include <CLI/CLI.hpp>
 #include <memory>
 

@@ -1,4 +1,4 @@
-// sparkbench predict --calibrate: measures on a GPU what the cycle model does not know of the chip.
+// sparkbench predict --calibrate: measures on a GPU the parameters that the cycle model lacks.
 #pragma once
 
 #include <string>
@@ -15,14 +15,14 @@ namespace sparkbench {
 
 struct CalibrateOptions {
   std::string device = "auto";  // the first GPU, or cuda:N
-  std::string file;             // what is stored; "-": the standard output; empty: not asked for
+  std::string file;             // output file; "-": the standard output; empty: not requested
 };
 
 void add_calibration_flags(CLI::App& command, CalibrateOptions& options);
 
-/// Prints what was measured, and stores it. Throws UsageError for a device that is no GPU's name,
-/// EnvironmentError where there is no GPU or no code for it, OutputError when the file could not be
-/// written, which is found out before anything is measured.
+/// Prints and stores the measurements. Throws UsageError if the device is not a GPU's name,
+/// EnvironmentError if there is no GPU or no code for it, and OutputError if the file cannot be
+/// written, which is checked before measuring.
 ExitCode run_calibration(const CalibrateOptions& options, const TableOptions& table,
                          const Streams& streams);
 

@@ -13,7 +13,7 @@
 namespace sparkbench {
 namespace {
 
-/// "" when nothing was thrown.
+/// "" if nothing was thrown.
 template <class Error>
 std::string refusal_of(const CalibrateOptions& options) {
   std::ostringstream out, err;

@@ -40,7 +40,7 @@ std::string source_of(const CodePredictionOptions& options) {
   return options.binary.empty() ? "--listing: " + options.listing : "--binary: " + options.binary;
 }
 
-/// "; it has code for sm_80 and sm_90", or "" of no code at all.
+/// "; it has code for sm_80 and sm_90", or "" if there is no code at all.
 std::string architectures_of(const std::vector<SassFunction>& functions) {
   std::set<std::string> names;
   for (const SassFunction& one : functions) {
@@ -49,7 +49,7 @@ std::string architectures_of(const std::vector<SassFunction>& functions) {
   return names.empty() ? "" : fmt::format(" (it has some for {})", fmt::join(names, ", "));
 }
 
-/// The sm_70 functions of what was given.
+/// The sm_70 functions of the given input.
 std::vector<SassFunction> read_functions(const CodePredictionOptions& options) {
   const bool is_binary = !options.binary.empty();
   const std::string listing = is_binary
@@ -76,7 +76,7 @@ std::string join_symbols(const std::vector<const SassFunction*>& functions) {
   return fmt::format("{}", fmt::join(symbols, ", "));
 }
 
-/// The one whose name is, or else has, the given one.
+/// The function whose name equals or contains the given one.
 const SassFunction& function_named(const std::vector<SassFunction>& functions,
                                    const std::string& name) {
   std::vector<const SassFunction*> all, found;
@@ -97,7 +97,7 @@ const SassFunction& function_named(const std::vector<SassFunction>& functions,
                                found.size(), join_symbols(found)));
 }
 
-/// Throws UsageError for code that no compiler made, whose way nobody can follow.
+/// Throws UsageError for code that no compiler produced, whose control flow cannot be followed.
 LoopPrediction predict_or_refuse(const CodePredictionOptions& options, const SassFunction& function,
                                  const PredictionRequest& request) {
   try {

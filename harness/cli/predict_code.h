@@ -1,4 +1,4 @@
-// sparkbench predict of given machine code: a loop of it, or a function from entry to end.
+// sparkbench predict on given machine code: one loop, or a function from entry to exit.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@
 namespace sparkbench {
 
 struct CodePredictionOptions {
-  std::string binary, listing;  // one of them, or neither: not asked for
+  std::string binary, listing;  // at most one of them; neither: not requested
   std::string cuobjdump;        // empty: the one on PATH
   std::string function;         // empty: functions and loops are listed
   int threads = 0;

@@ -1,4 +1,4 @@
-// sparkbench predict of given machine code.
+// sparkbench predict on given machine code.
 #include <gtest/gtest.h>
 
 #include <fstream>

@@ -23,7 +23,7 @@ namespace {
 
 using Instances = std::vector<const KernelInstance*>;
 
-/// Throws UsageError when the glob selects none.
+/// Throws UsageError if the glob selects none.
 Instances selected_instances(const std::string& asked) {
   const std::string glob = asked.empty() ? "*" : asked;
   Instances selected = v100_instances();
@@ -38,7 +38,7 @@ Instances selected_instances(const std::string& asked) {
   return selected;
 }
 
-/// Of the code that is measured; "" where it is not known.
+/// For the measured code; "" if unknown.
 std::string toolkit_of(const InstancePredictionOptions& options, const std::string& binary) {
   if (!options.toolkit.empty()) return options.toolkit;
   return binary.empty() ? kCudaToolkit : "";
@@ -53,8 +53,8 @@ CyclesFile held_cycles(std::string_view flag, const std::string& path) {
   }
 }
 
-/// The file whose other instances stay as they are. Throws UsageError where there is none, or where
-/// another toolkit made their code.
+/// The file whose other instances are kept. Throws UsageError if it does not exist, or if another
+/// toolkit compiled their code.
 CyclesFile kept_cycles(const InstancePredictionOptions& options, const std::string& binary) {
   if (is_standard_output(options.new_file)) {
     throw UsageError(
@@ -72,7 +72,7 @@ CyclesFile kept_cycles(const InstancePredictionOptions& options, const std::stri
   return kept;
 }
 
-/// Throws EnvironmentError where the program was built without code of the modelled SM.
+/// Throws EnvironmentError if the program was built without code for the modelled SM.
 void require_own_code() {
   const std::string_view architectures = kCudaArchitectures;
   if (architectures.find("70") != std::string_view::npos && kCudaToolkit[0] != '\0') return;

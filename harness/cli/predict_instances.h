@@ -1,5 +1,5 @@
-// sparkbench predict of the program's own kernels: what is stored of them, and whether it is true
-// of machine code at hand.
+// sparkbench predict on the program's own kernels: the stored cycles, and whether they match given
+// machine code.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ namespace sparkbench {
 struct InstancePredictionOptions {
   std::string kernel;                // glob; empty: all
   std::string check_file, new_file;  // empty: not compared; not written
-  std::string toolkit;               // of what is written; empty: this program's
+  std::string toolkit;               // of the written cycles; empty: this program's
   bool is_json = false;
 
   bool is_asked_for() const { return !kernel.empty() || !check_file.empty() || !new_file.empty(); }
@@ -20,8 +20,8 @@ struct InstancePredictionOptions {
 
 void add_instance_flags(CLI::App& command, InstancePredictionOptions& options);
 
-/// The figures that the program was built with; of a binary that is named, or with a file to write
-/// or to compare, measured anew (without a name: from this program).
+/// Shows the cycles that the program was built with. Computes them again for a given binary, or
+/// (from this program) if there is a file to write or to compare.
 ExitCode predict_instances(const InstancePredictionOptions& options, const std::string& binary,
                            const std::string& cuobjdump, const TableOptions& table,
                            const Streams& streams);

@@ -1,4 +1,4 @@
-// sparkbench predict of the program's own kernels.
+// sparkbench predict on the program's own kernels.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -20,7 +20,7 @@ TEST(CommandPredictInstances, TellsStagesAndSharesOfEachKernel) {
   EXPECT_TRUE(contains(result.out, "\nd128/dropout ")) << result.out;
   EXPECT_TRUE(contains(result.out, ": kernel volta-fp32acc/fwd/*, ")) << result.out;
   EXPECT_FALSE(contains(result.out, "volta-fp16acc")) << result.out;
-  EXPECT_FALSE(contains(result.out, "\nd128/4")) << result.out;  // of another GPU
+  EXPECT_FALSE(contains(result.out, "\nd128/4")) << result.out;  // for another GPU
 }
 
 TEST(CommandPredictInstances, TellsTheSameForPrograms) {

@@ -32,7 +32,7 @@ std::optional<std::uint32_t> parse_address(std::string_view text) {
   return address;
 }
 
-/// Of an instruction of the function.
+/// The address of an instruction of the function.
 std::uint32_t address_in(const SassFunction& function, const std::string& flag,
                          const std::string& text) {
   const std::optional<std::uint32_t> address = parse_address(text);
@@ -72,7 +72,7 @@ std::map<std::uint32_t, int> parse_trips(const SassFunction& function,
       throw UsageError(
           fmt::format("--trips: '{}' is no number of turns; allowed: 1 and more", trip.value));
     }
-    pick_loop(function, address);  // refuses what is none
+    pick_loop(function, address);  // throws if it is not in a loop
     trips[address] = turns;
   }
   return trips;

@@ -1,4 +1,4 @@
-// What the flags of `sparkbench predict` ask of a function.
+// Converts the flags of `sparkbench predict` to a request about a function.
 #pragma once
 
 #include "harness/cli/predict_code.h"
@@ -6,7 +6,8 @@
 
 namespace sparkbench {
 
-/// Throws UsageError, naming the flag, for what the function does not have, and for bad values.
+/// Throws UsageError, naming the flag, for something that the function does not have, and for bad
+/// values.
 PredictionRequest prediction_request(const CodePredictionOptions& options,
                                      const SassFunction& function);
 

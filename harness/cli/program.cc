@@ -23,7 +23,7 @@
 namespace sparkbench {
 namespace {
 
-/// CLI11 says "The following argument was not expected: swep"; name what was meant.
+/// Replaces CLI11's "The following argument was not expected: swep" by the nearest command.
 void check_command_name(const CLI::App& program, const std::vector<std::string>& argv) {
   if (argv.size() < 2 || argv[1].empty() || argv[1][0] == '-') return;
   std::vector<std::string> known;
@@ -33,7 +33,7 @@ void check_command_name(const CLI::App& program, const std::vector<std::string>&
   }
 }
 
-/// CLI11 says "The following arguments were not expected: 64 --sequlen"; name what was meant.
+/// Replaces CLI11's "The following arguments were not expected: 64 --sequlen" by the nearest flag.
 [[noreturn]] void refuse_argument(const CLI::App& program) {
   const CLI::App& chosen = *program.get_subcommands().front();
   const CLI::App& command = chosen.remaining().empty() ? program : chosen;
@@ -44,8 +44,8 @@ void require_written(std::ostream& out) {
   if (!out.flush()) throw OutputError("standard output: could not be written");
 }
 
-/// An empty value is a shell's variable that is not set: to take it for no value would quietly do
-/// something else. CLI11 takes the next word for the value of "--flag=".
+/// An empty value usually comes from an unset shell variable; to ignore it would silently do
+/// something else. CLI11 takes the next word as the value of "--flag=".
 void refuse_empty_values(const std::vector<std::string>& argv) {
   for (std::size_t i = 1; i < argv.size(); ++i) {
     const std::string& word = argv[i];
@@ -59,7 +59,7 @@ void refuse_empty_values(const std::vector<std::string>& argv) {
   }
 }
 
-/// CLI11 says "run is required" of what its help calls RUN.
+/// Replaces CLI11's "run is required" by RUN, the name in its help.
 std::string parse_error_message(const std::string& command, std::string message) {
   std::replace(message.begin(), message.end(), '\n', ' ');
   constexpr std::string_view kEnd = " is required";
@@ -69,7 +69,7 @@ std::string parse_error_message(const std::string& command, std::string message)
   return command + ": " + message + " is missing";
 }
 
-/// CLI11's codes for --help and --version are 0; its errors are ours to print, in one line.
+/// CLI11's codes for --help and --version are 0. We print its errors ourselves, in one line.
 int report_parse_error(const CLI::App& program, const CLI::ParseError& error, std::ostream& out,
                        std::ostream& err) {
   if (error.get_exit_code() == 0) {

@@ -1,4 +1,4 @@
-// The program as a function, so that tests can call it.
+// The program as a function that tests can call.
 #pragma once
 
 #include <filesystem>
@@ -10,16 +10,16 @@
 
 namespace sparkbench {
 
-/// What else an executable says of itself.
+/// Settings of an executable.
 struct ProgramSettings {
-  /// This program, of which worker processes are made; empty: cases run in this process.
+  /// The executable for worker processes; empty: cases run in this process.
   std::filesystem::path worker_executable;
   CaseHook before_case;                           // for tests
-  const CyclesFile* cycles = &embedded_cycles();  // by which times are predicted; outlives the call
+  const CyclesFile* cycles = &embedded_cycles();  // for predicted times; must outlive the call
 };
 
 /// Runs `sparkbench argv[1..]` and returns the exit status (exit_code.h). Results go to `out`,
-/// everything else to `err`. Throws nothing.
+/// everything else to `err`. Does not throw.
 int run_program(const std::vector<std::string>& argv, std::ostream& out, std::ostream& err,
                 const ProgramSettings& settings = {});
 

@@ -8,8 +8,8 @@ namespace {
 
 constexpr std::string_view kXformers = "CUTLASS, in xformers and PyTorch's memory-efficient kernel";
 
-/// facebookresearch/xformers at 1bf346f6, tables of the commit message, V100-SXM2-16GB; of head_dim
-/// 256 1CatAI/1Cat-vLLM, 72 SMs, the slower of the two that it gives.
+/// facebookresearch/xformers at 1bf346f6, tables in the commit message, V100-SXM2-16GB; for
+/// head_dim 256 1CatAI/1Cat-vLLM, 72 SMs, the slower of its two figures.
 constexpr PublishedRate kRates[] = {
     {64, Pass::kForward, 32.6, kXformers},
     {128, Pass::kForward, 36.5, kXformers},

@@ -16,9 +16,9 @@
 namespace sparkbench {
 namespace {
 
-constexpr int kNotStarted = 127;  // as a shell says
+constexpr int kNotStarted = 127;  // as in a shell
 
-/// Until the other end is closed.
+/// Reads until the other end is closed.
 std::string read_all(int descriptor) {
   std::string text;
   std::array<char, 4096> part;
@@ -47,7 +47,7 @@ struct Started {
   int error = 0;  // an errno
 };
 
-/// With its error stream at `errors`, which is closed here when this returns.
+/// With `errors` as its error stream, which is closed here on return.
 Started start(std::vector<std::string>& words, FileDescriptor errors) {
   std::vector<char*> argv;
   argv.reserve(words.size() + 1);

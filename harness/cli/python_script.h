@@ -1,4 +1,4 @@
-// The project's Python scripts, run by its program: figures, and PyTorch's kernels.
+// Runs the project's Python scripts from the program: figures, and PyTorch's kernels.
 #pragma once
 
 #include <filesystem>
@@ -8,18 +8,18 @@
 namespace sparkbench {
 
 struct ScriptEnd {
-  int status = 0;          // 127 where python3 could not be started
+  int status = 0;          // 127 if python3 could not be started
   std::string last_words;  // the last line of its error stream
 };
 
-/// A script of the source tree that the program was built from: "results/plot.py".
+/// A script in the source tree of this build: "results/plot.py".
 std::filesystem::path project_script(const std::string& path);
 
-/// Runs `python3 script arguments` of PATH, with its standard output discarded, and waits for it.
-/// Never throws for what the script does.
+/// Runs `python3 script arguments`, with python3 from PATH and its standard output discarded, and
+/// waits for it. Never throws for a failing script.
 ScriptEnd run_python(const std::filesystem::path& script, std::span<const std::string> arguments);
 
-/// A file that is removed with it.
+/// A file that is deleted with the object.
 class ScratchFile {
  public:
   explicit ScratchFile(const std::string& suffix);

@@ -1,4 +1,4 @@
-// sparkbench report: the table and the closing sentence of a run that is stored, and its files.
+// sparkbench report: the table, the closing sentence and the files of a stored run.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -20,7 +20,7 @@ namespace {
 
 struct ReportOptions {
   std::string path;
-  std::string reference;  // that speed-ups are over; empty: as stored
+  std::string reference;  // the baseline of speed-ups; empty: as stored
   SweepOptions outputs;   // and the table
 };
 
@@ -43,7 +43,7 @@ ExitCode run_report_command(const ReportOptions& report, const Streams& streams)
   const RunRecord shown = shown_part(options.table, run);
   std::ostream& out = report_stream(options, streams);
   const TableView view = table_view(options.table, out);
-  // Another's run may hold what a terminal obeys: neither of these lets it through.
+  // A run from outside may contain terminal control sequences; both functions filter them.
   out << format_case_table(shown, view) << '\n' << format_end(shown, view);
   write_outputs(options, run, streams);
   return ExitCode::kOk;

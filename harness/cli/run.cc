@@ -1,4 +1,4 @@
-// sparkbench run: one problem, every chosen kernel, all that is known of each.
+// sparkbench run: one problem, every chosen kernel, all facts about each.
 #include <ostream>
 
 #include "harness/cli/measuring_command.h"

@@ -1,4 +1,4 @@
-// sparkbench completion, sparkbench man: what the program tells shells and man.
+// sparkbench completion, sparkbench man: output for shells and man.
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <ostream>

@@ -11,7 +11,7 @@ namespace sparkbench {
 void open_missing_standard_streams() {
   for (int descriptor = STDIN_FILENO; descriptor <= STDERR_FILENO; ++descriptor) {
     if (fcntl(descriptor, F_GETFD) != -1 || errno != EBADF) continue;
-    // The lowest free number, which is this one: those below are open.
+    // Gets the lowest free number, which is this one, because all lower ones are open.
     open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY);
   }
 }

@@ -1,15 +1,17 @@
-// The descriptors that every process is taken to have.
+// The descriptors that every process should have.
 #pragma once
 
 namespace sparkbench {
 
-/// Opens what is closed of the standard input, output and error. Else the next files to be opened,
-/// a journal say, would get their numbers, and what is printed would land in them. What is opened
-/// can neither be read nor written: who closed it is told as if it still were. Call it first.
+/// Opens those of standard input, output and error that are closed. Otherwise the next opened
+/// files, such as a journal, would get their numbers, and output would end up in them. The
+/// replacements can neither be read nor written, so that the user gets the same errors as for
+/// closed ones. Call it first.
 void open_missing_standard_streams();
 
-/// Undoes what a launcher may have left ignored, but for what it means to (SIGHUP of nohup): a
-/// child's end must be told (SIGCHLD), and writing to a pipe or a full disk is an error of write().
+/// Restores signals that a launcher may have ignored, except SIGHUP, which nohup ignores on
+/// purpose. The end of a child must be reported (SIGCHLD), and writing to a pipe or a full disk
+/// must fail in write().
 void reset_signals();
 
 }  // namespace sparkbench

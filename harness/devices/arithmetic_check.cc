@@ -19,7 +19,7 @@
 namespace sparkbench {
 namespace {
 
-/// What `read` makes of the file, with the user's words for what goes wrong.
+/// The result of `read` on the file, with errors in the user's terms.
 template <class Read>
 auto load_file(const std::string& path, Read read) {
   constexpr std::uint64_t kMostBytes = 256 << 20;
@@ -117,7 +117,8 @@ namespace {
 
 }  // namespace
 
-// By value, because with a GPU what is recorded is changed and given back.
+// By value, because the version with a GPU changes and returns it.
+//
 // NOLINTNEXTLINE(performance-unnecessary-value-param)
 std::vector<VectorRow> ask_gpu(std::vector<VectorRow> /*rows*/) { refuse_without_gpu(); }
 // NOLINTNEXTLINE(performance-unnecessary-value-param)

@@ -1,5 +1,5 @@
-// The tensor cores of the GPU in this machine, on the inputs that tell one generation's arithmetic
-// from another's, and its special functions over the whole range of floats.
+// Tests the tensor cores of this machine's GPU on inputs that distinguish the generations'
+// arithmetic, and its special functions over all floats.
 #include <gtest/gtest.h>
 
 #include <memory>
@@ -13,7 +13,7 @@
 namespace sparkbench {
 namespace {
 
-/// One dot product of `terms` terms: the given leading ones, and zeros.
+/// One dot product of `terms` terms: the given leading ones, then zeros.
 VectorRow row_of(std::size_t terms, const std::vector<float>& a, const std::vector<float>& b,
                  float c) {
   VectorRow row = {};

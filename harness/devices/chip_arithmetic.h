@@ -1,4 +1,4 @@
-// Which arithmetic a GPU has: of its tensor cores, and of an instruction of its own or of others.
+// The arithmetic of a GPU: of its tensor cores, and of an MMA instruction.
 #pragma once
 
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
@@ -6,11 +6,11 @@
 
 namespace sparkbench {
 
-/// Of the tensor cores of compute capability `sm`, at least 70.
+/// For the tensor cores of compute capability `sm`, at least 70.
 const ArithmeticProfile& tensor_core_profile(int sm);
 
-/// Of the instruction there: its tensor cores', or what the GPU does without them. Null where it
-/// does not run at all.
+/// For the instruction on that GPU: its tensor cores' arithmetic, or that of its emulation without
+/// tensor cores. Null if it does not run there.
 const ArithmeticProfile* instruction_profile(MmaInstruction instruction, int sm);
 
 }  // namespace sparkbench

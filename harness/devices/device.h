@@ -1,5 +1,5 @@
-// What a sweep runs on. A device knows its candidates (candidate.h) and runs one of them on one
-// problem; it knows nothing of grids, records or oracles.
+// What a sweep runs on. A device knows its candidates (candidate.h) and runs one on a problem; it
+// knows nothing about grids, records or oracles.
 #pragma once
 
 #include <memory>
@@ -16,26 +16,26 @@
 
 namespace sparkbench {
 
-/// A problem's inputs in the device's memory. Must not outlive what it was loaded from.
+/// A problem's inputs in the device's memory. Must not outlive the data that it was loaded from.
 class LoadedProblem {
  public:
   virtual ~LoadedProblem() = default;
-  /// Computes outputs from poisoned buffers; throws what goes wrong.
+  /// Computes outputs from poisoned buffers. Throws if that fails.
   virtual RunOutcome run(const Candidate& candidate, const RunOptions& options) = 0;
-  /// Times the candidates, which have been run, in turns (harness/timing/alternation.h). Of as many
-  /// as memory holds at once, at least the first; of none on a device without a clock.
+  /// Times candidates that have run before, interleaved (harness/timing/alternation.h). Times as
+  /// many as fit into memory together, at least the first; none on a device without a clock.
   virtual std::vector<Timing> time(std::span<const Candidate* const> /*candidates*/,
                                    const RunOptions& /*options*/) {
     return {};
   }
-  /// Times each part of the candidate's pass. Nothing for a candidate without parts, or on a device
+  /// Times each part of the candidate's pass. Empty for a candidate without parts, or on a device
   /// without a clock.
   virtual std::optional<PassParts> time_parts(const Candidate& /*candidate*/,
                                               const RunOptions& /*options*/) {
     return std::nullopt;
   }
-  /// Launches the candidate once, its kernels marked for a profiler that is attached and has been
-  /// told to wait for them. Not on a device that no profiler sees.
+  /// Launches the candidate once, with its kernels marked for an attached profiler that waits for
+  /// the mark. Not on a device that profilers cannot see.
   virtual void profile(const Candidate& /*candidate*/, const RunOptions& /*options*/) {}
 };
 
@@ -45,24 +45,24 @@ using Candidates = std::span<const std::unique_ptr<const Candidate>>;
 class Device {
  public:
   virtual ~Device() = default;
-  virtual const std::string& name() const = 0;  // as --device spells it
+  virtual const std::string& name() const = 0;  // in the form of --device
   virtual const DeviceInfo& info() const = 0;
-  /// What it does now; nothing of one that is emulated.
+  /// The current state; empty for an emulated device.
   virtual std::optional<DeviceState> read_state() const { return std::nullopt; }
-  /// The references first: kernels are compared with what was timed before them.
+  /// References come first, because kernels are compared with earlier timings.
   virtual Candidates candidates() const = 0;
   virtual CheckBudget check_budget() const = 0;
-  /// `gradients` is null when no backward pass will be run.
+  /// `gradients` is null if no backward pass will run.
   virtual std::unique_ptr<LoadedProblem> load(const ProblemData& data, GradientData* gradients) = 0;
-  /// Throws std::logic_error on a device that emulates layers otherwise (harness/cases/).
+  /// Throws std::logic_error on a device that emulates layers in another way (harness/encoder/).
   virtual std::unique_ptr<LoadedLayer> load_layer(const LayerWork& work);
 };
 
-/// Names that --device takes on this machine; "auto" is not among them.
+/// The values of --device on this machine, except "auto".
 std::vector<std::string> device_names();
 
-/// "auto" is the first GPU, else the emulated V100. Throws UsageError for a name that is no
-/// device's, EnvironmentError for a GPU that is not there.
+/// "auto" is the first GPU, or else the emulated V100. Throws UsageError for an unknown name and
+/// EnvironmentError for a missing GPU.
 std::unique_ptr<Device> open_device(std::string_view name);
 
 }  // namespace sparkbench

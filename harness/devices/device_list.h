@@ -1,4 +1,4 @@
-// What --device names: one device, several, or all GPUs.
+// The devices that --device names: one, several, or all GPUs.
 #pragma once
 
 #include <string>
@@ -6,8 +6,8 @@
 
 namespace sparkbench {
 
-/// "all" is every GPU of this machine; else a comma-separated list of what open_device() takes.
-/// Throws UsageError for an empty name, a GPU that is named twice and "auto" beside others,
+/// "all" is every GPU of this machine; otherwise a comma-separated list of open_device() names.
+/// Throws UsageError for an empty name, a duplicate GPU, and "auto" with other names;
 /// EnvironmentError for "all" without a GPU.
 std::vector<std::string> list_devices(const std::string& flag);
 

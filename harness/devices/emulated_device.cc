@@ -11,12 +11,12 @@
 namespace sparkbench {
 namespace {
 
-/// What is known of a chip without having one.
+/// Data of a chip that is emulated.
 struct EmulatedChip {
   std::string_view device_name;
   std::string_view chip_name;
   int sm;
-  int sm_count;  // NVIDIA's architecture white papers, as are the L2 sizes
+  int sm_count;  // NVIDIA's architecture white papers, also for L2 sizes
   std::uint64_t l2_bytes;
   std::size_t shared_bytes_per_block;  // CUDA programming guide, technical specifications
 };

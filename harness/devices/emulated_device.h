@@ -1,5 +1,5 @@
-// GPUs that are not there: the same kernel source run lane by lane on the host, with the arithmetic
-// of their tensor cores. Gives errors and counts, never a time.
+// Emulated GPUs: the same kernel source runs lane by lane on the host, with the arithmetic of the
+// GPU's tensor cores. Gives errors and counts, never a time.
 #pragma once
 
 #include <memory>
@@ -13,10 +13,10 @@ namespace sparkbench {
 
 std::vector<std::string> emulated_device_names();
 
-/// The first whose compute capability (70, 90, ...) is in the range; "" where there is none.
+/// The first with a compute capability (70, 90, ...) in the range; "" if there is none.
 std::string_view emulated_device_between(int first_sm, int last_sm);
 
-/// Throws std::invalid_argument for a name that is not in emulated_device_names().
+/// Throws std::invalid_argument for a name outside emulated_device_names().
 std::unique_ptr<Device> open_emulated_device(std::string_view name);
 
 }  // namespace sparkbench

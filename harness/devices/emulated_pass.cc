@@ -7,7 +7,7 @@
 namespace sparkbench {
 namespace {
 
-constexpr Half kPoison{0x7e5a};  // a NaN that no kernel computes
+constexpr Half kPoison{0x7e5a};  // a NaN that no kernel produces
 
 EmulationReport run_forward(const AttentionKernel& kernel, const EmulationOptions& options,
                             const ProblemData& data, PassOutputs& outputs) {
@@ -27,7 +27,7 @@ EmulationReport run_forward(const AttentionKernel& kernel, const EmulationOption
                                        data.plan().tiles);
 }
 
-/// The rows that a forward pass over the plan's tiles computes: all, or those of a sample.
+/// The rows that a forward pass over the plan's tiles computes: all, or a sample.
 std::vector<QueryRow> rows_of_tiles(const Problem& problem, const std::vector<SampleTile>& tiles) {
   std::vector<QueryRow> rows;
   for (const auto& [tile, head, batch] : tiles) {
@@ -38,7 +38,7 @@ std::vector<QueryRow> rows_of_tiles(const Problem& problem, const std::vector<Sa
   return rows;
 }
 
-/// What the forward pass left, whole.
+/// The forward pass's whole output.
 RoundedForward own_forward(const HostWork& work, const PassOutputs& outputs) {
   const std::vector<SampleTile>& tiles = work.data.plan().tiles;
   if (tiles.empty()) return {outputs.o, outputs.lse};
@@ -85,7 +85,7 @@ RunOutcome emulate_pass(const AttentionKernel& kernel, const EmulationOptions& o
   if (pass != Pass::kBackward) {
     add_report(report, run_forward(kernel, options, work.data, outputs));
   } else if (work.options.keeps_outputs) {
-    run_forward(kernel, options, work.data, outputs);  // another pass: its report is not ours
+    run_forward(kernel, options, work.data, outputs);  // another pass: its report is not used
   }
   if (!outputs.o.empty()) {
     outcome.rows = gather_rows(problem, outputs.o, outputs.lse, work.data.plan().rows);

@@ -5,10 +5,10 @@
 
 namespace sparkbench {
 
-/// Computes the plan's tiles; other rows are poison. A backward pass by itself starts from the
-/// exact O and LSE, or, when outputs are kept, from the kernel's, which are whole. One that follows
-/// a forward pass starts from what that left; of rows outside of the plan's tiles, which it needs
-/// where these are a sample, from the exact O and LSE.
+/// Computes the plan's tiles; other rows hold poison. A backward pass by itself starts from the
+/// exact O and LSE or, if outputs are kept, from the kernel's own complete ones. After a forward
+/// pass it starts from that pass's output. If the plan's tiles are a sample, it takes the other
+/// rows that it needs from the exact O and LSE.
 RunOutcome emulate_pass(const AttentionKernel& kernel, const EmulationOptions& options,
                         const HostWork& work);
 

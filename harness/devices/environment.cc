@@ -15,7 +15,7 @@
 namespace sparkbench {
 namespace {
 
-/// The value of the first line `key...separator value` of a file, or "".
+/// The value of a file's first line `key...separator value`, or "".
 std::string read_field(const char* path, const std::string& key, char separator) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {

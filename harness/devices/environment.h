@@ -1,4 +1,4 @@
-// On what a run was made: the build, the operating system, the processor, the libraries.
+// The environment of a run: build, operating system, processor, libraries.
 #pragma once
 
 #include "harness/devices/device.h"
@@ -8,10 +8,10 @@ namespace sparkbench {
 
 BuildInfo describe_build();
 
-/// The driver and CUDA fields are null in a build without CUDA or on a machine without a driver.
+/// Driver and CUDA fields are null in a build without CUDA or on a machine without a driver.
 Environment describe_environment(const Device& device);
 
-/// Now, in UTC: "2026-11-21T07:06:58Z".
+/// The current time in UTC: "2026-11-21T07:06:58Z".
 std::string utc_timestamp();
 
 }  // namespace sparkbench

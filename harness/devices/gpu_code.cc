@@ -10,11 +10,11 @@ namespace {
 /// 100 * major + minor.
 using CudaVersion = int;
 
-/// Which releases of CUDA compile for an architecture (their release notes, and `nvcc
+/// The CUDA releases that compile for an architecture (from release notes, and from `nvcc
 /// --list-gpu-code` of 11.8, 12.9 and 13.0).
 struct KnownSince {
   int sm;
-  CudaVersion first, last;  // last: 0 while it is known
+  CudaVersion first, last;  // last: 0 if still supported
 };
 constexpr KnownSince kKnown[] = {
     {70, 900, 1209}, {72, 902, 1209}, {75, 1000, 0},  {80, 1100, 0},
@@ -31,7 +31,7 @@ std::string spell(CudaVersion version) {
   return fmt::format("{}.{}", version / 100, version % 100);
 }
 
-/// " with CUDA 12.9 or older, since ...", or "" where the CUDA of this build will do.
+/// " with CUDA 12.9 or older, since ...", or "" if this build's CUDA supports it.
 std::string which_cuda(int sm, const std::string& toolkit) {
   const CudaVersion now = parse_version(toolkit);
   for (const auto& [known_sm, first, last] : kKnown) {

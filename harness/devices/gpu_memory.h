@@ -1,4 +1,4 @@
-// Device memory as candidates ask for it.
+// Device memory for candidates.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,11 @@ inline std::shared_ptr<void> allocate_for_candidate(std::size_t bytes) {
   return {buffer, buffer->as<void>()};
 }
 
-/// The same with these bytes in it.
+/// The same, initialized with these bytes.
 inline std::shared_ptr<void> upload_for_candidate(std::span<const std::byte> bytes) {
   std::shared_ptr<void> memory = allocate_for_candidate(bytes.size());
   CUDA_CHECK(cudaMemcpy(memory.get(), bytes.data(), bytes.size(), cudaMemcpyHostToDevice));
-  CUDA_CHECK(cudaDeviceSynchronize());  // streams that do not block would come before it
+  CUDA_CHECK(cudaDeviceSynchronize());  // a non-blocking stream would not wait for the copy
   return memory;
 }
 

@@ -16,7 +16,7 @@ namespace {
 
 constexpr int kPoisonByte = 0x7f;  // 0x7f7f is a NaN in fp16; 0x7f7f7f7f is 3e38 in fp32
 
-/// What the device lost of its free memory since; the driver deals it out in blocks of 2 MiB.
+/// How much less free memory the device has now; the driver allocates in blocks of 2 MiB.
 std::uint64_t taken_since(std::uint64_t free_before) {
   const std::uint64_t free_now = free_device_bytes();
   return free_now < free_before ? free_before - free_now : 0;
@@ -34,7 +34,7 @@ std::vector<T> download(const DeviceBuffer& buffer) {
   return host;
 }
 
-/// dO and the gradients, where a backward pass is run.
+/// dO and the gradients, if a backward pass runs.
 struct GradientBuffers {
   GradientBuffers(const Problem& problem, std::span<const Half> host_d_o)
       : d_o(host_d_o.size_bytes()),
@@ -46,7 +46,7 @@ struct GradientBuffers {
   DeviceBuffer d_o, dq, dk, dv;
 };
 
-/// Where packed sequences begin.
+/// The offsets of varlen sequences.
 struct SequenceOffsets {
   explicit SequenceOffsets(const SequenceLengths& of)
       : batch(of.batch()),
@@ -182,7 +182,8 @@ class GpuProblem : public LoadedProblem {
     };
   }
 
-  /// CUDA loads a kernel's code at its first launch, into memory that would pass for the kernel's.
+  /// CUDA loads a kernel's code at its first launch. That memory must not be counted as the
+  /// kernel's.
   void load_modules(const Candidate& candidate, const RunOptions& options) const {
     const Prepared prepared = prepare(candidate, options);
     run_what_precedes(prepared, options.pass);
@@ -200,7 +201,7 @@ class GpuProblem : public LoadedProblem {
     return bytes;
   }
 
-  /// `options` outlive what is prepared.
+  /// `options` must outlive the result.
   Prepared prepare(const Candidate& candidate, const RunOptions& options) const {
     return candidate.prepare({data_.problem(), options, forward_tensors(),
                               buffers_ ? backward_tensors() : BackwardTensors{},
@@ -217,7 +218,7 @@ class GpuProblem : public LoadedProblem {
     outputs.lse = download<float>(lse_);
   }
 
-  /// Outputs that the pass writes are poisoned before and fetched after it.
+  /// Poisons the outputs that the pass writes, and fetches them afterwards.
   PassOutputs run_once(Pass pass, const Launch& launch) const {
     const bool writes_o = pass != Pass::kBackward, writes_gradients = pass != Pass::kForward;
     if (writes_o) {
@@ -246,9 +247,9 @@ class GpuProblem : public LoadedProblem {
   GpuTimer& timer_;
   std::shared_ptr<cublasContext> cublas_;
   const CudaStream& stream_;
-  std::uint64_t free_before_;  // any tensor was allocated
+  std::uint64_t free_before_;  // before any tensor was allocated
   DeviceBuffer q_, k_, v_, o_, lse_;
-  Problem layout_;  // of the tensors
+  Problem layout_;  // with the tensors' shapes
   std::optional<SequenceOffsets> offsets_;
   std::optional<GradientBuffers> buffers_;
   std::uint64_t tensor_bytes_;

@@ -10,9 +10,9 @@ struct cublasContext;
 
 namespace sparkbench {
 
-/// Uploads the inputs to the current GPU. `gradients` is null when no backward pass will be run.
-/// The references compute with the handle, which is the device's, so that its memory is no case's.
-/// Throws OutOfDeviceMemory when the memory does not suffice.
+/// Uploads the inputs to the current GPU. `gradients` is null if no backward pass will run. The
+/// references use `cublas`, which belongs to the device, so that its memory does not count for any
+/// case. Throws OutOfDeviceMemory if there is too little memory.
 std::unique_ptr<LoadedProblem> load_on_gpu(const ProblemData& data, GradientData* gradients,
                                            GpuTimer& timer,
                                            const std::shared_ptr<cublasContext>& cublas);

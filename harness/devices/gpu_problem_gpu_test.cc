@@ -1,4 +1,4 @@
-// Problems in the memory of the GPU of this machine: what they take of it, and when it is too
+// Problems in the memory of this machine's GPU: how much they take, and what happens if it is too
 // small.
 #include "harness/devices/gpu_problem.h"
 
@@ -13,7 +13,7 @@
 namespace sparkbench {
 namespace {
 
-/// What the driver rounds each of a handful of allocations up to.
+/// The driver's rounding for a handful of allocations.
 constexpr std::uint64_t kSlackBytes = 10 * (std::uint64_t{2} << 20);
 
 Problem problem_of(int seqlen, float dropout_p) {

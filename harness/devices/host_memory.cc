@@ -15,7 +15,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t kUnlimited = std::numeric_limits<std::uint64_t>::max();
 
-/// "max", what is no number and what is not there limit nothing.
+/// "max", a text that is not a number, and a missing file mean no limit.
 std::uint64_t limit_in(const fs::path& file) {
   std::ifstream stream(file);
   std::uint64_t bytes = 0;

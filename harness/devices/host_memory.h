@@ -1,4 +1,4 @@
-// How much memory this process may have.
+// How much memory this process may use.
 #pragma once
 
 #include <cstdint>
@@ -6,12 +6,13 @@
 
 namespace sparkbench {
 
-/// The least of what the machine has, what the process' cgroup is allowed (a container, a batch
-/// job), and what ulimit -v and -d leave.
+/// The least of the machine's memory, the cgroup's limit (a container, a batch job), and the limits
+/// of ulimit -v and -d.
 std::uint64_t host_memory_bytes();
 
-/// The least limit that a file /proc/self/cgroup names, and its parents', under `mount`: memory.max
-/// of version 2, memory.limit_in_bytes of version 1. The most there is when none is limited.
+/// The smallest limit, under `mount`, of the groups in a /proc/self/cgroup file and of their
+/// parents: memory.max in version 2, memory.limit_in_bytes in version 1. The largest number if
+/// nothing is limited.
 std::uint64_t cgroup_memory_bytes(const std::filesystem::path& groups,
                                   const std::filesystem::path& mount);
 

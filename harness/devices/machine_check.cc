@@ -29,7 +29,7 @@ std::uint64_t available_memory() {
   return 0;
 }
 
-/// That this process may use.
+/// Processors that this process may use.
 int count_processors() {
   cpu_set_t set;
   CPU_ZERO(&set);
@@ -62,7 +62,7 @@ MachineFinding check_build(const BuildInfo& build) {
 }
 
 void check_kernels(const Device& device, std::vector<MachineFinding>& findings) {
-  std::map<std::string, std::string> kernels_of;  // by why their times are not valid
+  std::map<std::string, std::string> kernels_of;  // by the reason why their times are invalid
   for (const auto& candidate : device.candidates()) {
     if (const auto warning = candidate->why_time_is_invalid()) {
       std::string& kernels = kernels_of[warning->message];
@@ -74,7 +74,7 @@ void check_kernels(const Device& device, std::vector<MachineFinding>& findings) 
   }
 }
 
-/// What NVML says against measuring now.
+/// NVML readings that speak against measuring now.
 void check_card(const DeviceInfo& device, std::vector<MachineFinding>& findings) {
   if (device.persistence_mode == false) {
     findings.push_back(

@@ -55,7 +55,7 @@ TEST(MachineCheck, RefusesADebugBuildAndTooLittleMemory) {
   EXPECT_EQ(worst(good_build(), small), Level::kUnfit);
 }
 
-/// A GPU as NVML describes it, without candidates.
+/// A GPU with given NVML readings and no candidates.
 class DescribedGpu : public Device {
  public:
   DescribedGpu() {
@@ -96,7 +96,7 @@ TEST(MachineCheck, DoubtsACardThatIsHeldBack) {
   EXPECT_NE(doubts.find("persistence mode is off"), std::string::npos) << doubts;
   EXPECT_NE(doubts.find("held back now: hw_thermal_slowdown"), std::string::npos) << doubts;
   EXPECT_EQ(doubts.find("sw_power_cap"), std::string::npos) << doubts;
-  device.info_.persistence_mode.reset();  // without NVML nothing is said
+  device.info_.persistence_mode.reset();  // without NVML there is no finding
   device.info_.state.reset();
   EXPECT_EQ(doubts_of(device), "");
 }

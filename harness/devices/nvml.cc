@@ -17,7 +17,7 @@ constexpr const char* kFields[] = {
     "uuid",         "power_limit_w",   "ecc", "persistence_mode", "temperature_c",
     "power_draw_w", "throttle_reasons"};
 
-/// Null where the library has no such function.
+/// Sets `function` to null if the library does not have it.
 template <class Function>
 void find(void* library, const char* name, Function*& function) {
   function = reinterpret_cast<Function*>(dlsym(library, name));
@@ -67,7 +67,7 @@ struct Nvml::Api {
     }
   }
 
-  /// "" when the call succeeds, else why not.
+  /// "" if the call succeeds, else the reason.
   template <class Function, class... Arguments>
   std::string call(const char* name, Function* function, Arguments... arguments) const {
     if (function == nullptr) return fmt::format("this driver's NVML has no {}", name);
@@ -78,7 +78,7 @@ struct Nvml::Api {
   }
 };
 
-/// One GPU being asked.
+/// One query of one GPU.
 class Nvml::Question {
  public:
   Question(const Api& api, nvml::Device device, NvmlReading& reading)
@@ -116,7 +116,7 @@ class Nvml::Question {
   }
 
  private:
-  /// Whether the field is known; else the reading has why not.
+  /// Whether the field is known; otherwise adds the reason to the reading.
   template <class Function, class... Arguments>
   bool ask(const char* field, const char* name, Function* function, Arguments... arguments) {
     std::string why = api_.call(name, function, device_, arguments...);

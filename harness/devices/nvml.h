@@ -1,7 +1,7 @@
-// What NVIDIA's management library knows of a GPU, as nvidia-smi prints it. Loaded at run time, so
-// that the program builds and runs without it: it comes with the driver, and a container may lack
-// it. The few declarations that are needed are made here, as they are fixed in NVML's interface;
-// nvml_test.cc compares them with nvml.h where that is installed.
+// NVML readings of a GPU, as nvidia-smi prints them. The library is loaded at run time, so that the
+// program builds and runs without it: it comes with the driver, and a container may lack it. The
+// few necessary declarations are here; NVML's interface fixes them, and nvml_test.cc compares them
+// with nvml.h if that is installed.
 #pragma once
 
 #include <map>
@@ -15,11 +15,11 @@ struct nvmlDevice_st;
 
 namespace sparkbench {
 
-/// Null what NVML does not say; `why_unknown` has the reason of each, by its name in DeviceInfo,
-/// DeviceState or Environment.
+/// Null for values that NVML does not report; `why_unknown` has the reason for each, by its name in
+/// DeviceInfo, DeviceState or Environment.
 struct NvmlReading {
   std::optional<std::string> uuid;
-  std::optional<double> power_limit_w;  // that is enforced
+  std::optional<double> power_limit_w;  // the enforced limit
   std::optional<bool> ecc, persistence_mode;
   DeviceState state;
   std::map<std::string, std::string> why_unknown;
@@ -29,19 +29,19 @@ class Nvml {
  public:
   static constexpr const char* kLibrary = "libnvidia-ml.so.1";
 
-  /// Never throws: without the library, or with one that fails to start, nothing is known.
+  /// Never throws. Without the library, or if it fails to start, nothing is known.
   explicit Nvml(const std::string& library = kLibrary);
   ~Nvml();
   Nvml(const Nvml&) = delete;
   Nvml& operator=(const Nvml&) = delete;
 
-  /// "580.95.05"; else null, and why_no_driver_version() says why.
+  /// "580.95.05"; null if unknown, with the reason in why_no_driver_version().
   std::optional<std::string> driver_version() const { return driver_version_; }
   const std::string& why_no_driver_version() const { return why_no_driver_version_; }
 
-  /// Of the GPU at this place of the PCI bus, as cudaDeviceGetPCIBusId() spells it.
+  /// For the GPU with this PCI bus id, in the form of cudaDeviceGetPCIBusId().
   NvmlReading read(const std::string& pci_bus_id) const;
-  /// What changes from moment to moment.
+  /// The momentary values.
   DeviceState read_state(const std::string& pci_bus_id) const;
 
  private:
@@ -51,18 +51,18 @@ class Nvml {
     void operator()(void* library) const;
   };
 
-  /// "" when it succeeds, else why not.
+  /// "" if it succeeds, else the reason.
   std::string start(const std::string& library);
   std::string find_device(const std::string& pci_bus_id, nvmlDevice_st*& device) const;
 
   std::unique_ptr<void, CloseLibrary> library_;
   std::unique_ptr<Api> api_;
-  std::string why_not_;  // no reading; empty where NVML has started
+  std::string why_not_;  // no reading; empty if NVML has started
   std::optional<std::string> driver_version_;
   std::string why_no_driver_version_;
 };
 
-/// Puts what was read into the record's fields.
+/// Copies a reading to the record's fields.
 void record_reading(const NvmlReading& reading, DeviceInfo& info);
 
 }  // namespace sparkbench

@@ -26,7 +26,7 @@ inline constexpr std::array<std::string_view, 9> kThrottleReasons = {"gpu_idle",
                                                                      "hw_power_brake_slowdown",
                                                                      "display_clock_setting"};
 
-// Each returns an nvmlReturn_t, unless it says otherwise.
+// Each returns an nvmlReturn_t unless noted.
 using Init = int();
 using Shutdown = int();
 using ErrorString = const char*(int status);

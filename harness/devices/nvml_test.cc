@@ -1,4 +1,4 @@
-// NVML by a library that stands for it (test_nvml.cc), whole and as an old driver has it.
+// Tests NVML with a fake library (test_nvml.cc), complete and as in an old driver.
 #include "harness/devices/nvml.h"
 
 #include <dlfcn.h>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* kGpu = "0000:0A:00.0";
 
-/// Whether a call of the fake is to fail, while it lives.
+/// Makes a call of the fake fail during its lifetime.
 class Failing {
  public:
   explicit Failing(const std::string& function) {

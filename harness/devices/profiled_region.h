@@ -1,4 +1,4 @@
-// Marks what a profiler is to see: ncu --profile-from-start off, nsys --capture-range
+// Marks the region for a profiler: ncu --profile-from-start off, nsys --capture-range
 // cudaProfilerApi.
 #pragma once
 
@@ -8,7 +8,7 @@
 
 namespace sparkbench {
 
-/// While it lives, an attached profiler records. Whoever launched work waits for it before the end.
+/// An attached profiler records during its lifetime. Wait for launched work before the end.
 class ProfiledRegion {
  public:
   ProfiledRegion() { CUDA_CHECK(cudaProfilerStart()); }

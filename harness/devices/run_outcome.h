@@ -1,4 +1,4 @@
-// What is asked of a run of a candidate on a problem, and what it gives.
+// Options and results of running a candidate on a problem.
 #pragma once
 
 #include <cstdint>
@@ -14,27 +14,28 @@ namespace sparkbench {
 
 struct RunOptions {
   Pass pass = Pass::kForward;
-  bool is_deterministic = false;  // of the backward pass
-  bool keeps_outputs = false;     // of a kernel, for which the plan then samples no tiles
+  bool is_deterministic = false;  // for the backward pass
+  bool keeps_outputs = false;     // for a kernel; the plan must then not sample tiles
   TimingOptions timing;
 };
 
-/// Every output of a pass, whole, in the layouts of ForwardTensors and BackwardTensors; empty what
-/// it does not compute. Kept outputs have o and lse, by the same kernel, of a backward pass too.
+/// Every output of a pass, whole, in the layouts of ForwardTensors and BackwardTensors; outputs
+/// that the pass does not compute are empty. Kept outputs include the same kernel's o and lse, even
+/// for a backward pass.
 struct PassOutputs {
   std::vector<Half> o, dq, dk, dv;
   std::vector<float> lse;
 };
 
-/// What one candidate did on one problem.
+/// The result of one candidate on one problem.
 struct RunOutcome {
-  ForwardRows rows;  // the plan's rows of O and LSE, of a pass with a forward or kept outputs
-  HalfGradients gradients;  // the plan's rows, of a pass with a backward
+  ForwardRows rows;  // the plan's rows of O and LSE, for a pass with a forward or kept outputs
+  HalfGradients gradients;  // the plan's rows, for a pass with a backward
   std::optional<EmulationReport> emulation;
   std::uint64_t workspace_bytes = 0;
   std::optional<std::uint64_t> peak_bytes;    // of tensors and workspace, measured
   std::optional<bool> is_bitwise_repeatable;  // two runs on the same inputs gave the same bits
-  std::optional<PassOutputs> outputs;         // when they are to be kept
+  std::optional<PassOutputs> outputs;         // if they are kept
 };
 
 }  // namespace sparkbench

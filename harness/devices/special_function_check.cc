@@ -17,7 +17,7 @@ struct RecordingFile {
   FunctionRecording recording;
 };
 
-/// All files, before anything is printed.
+/// Loads all files before anything is printed.
 std::vector<RecordingFile> load_files(const std::vector<std::string>& paths) {
   std::vector<RecordingFile> files;
   files.reserve(paths.size());
@@ -25,7 +25,7 @@ std::vector<RecordingFile> load_files(const std::vector<std::string>& paths) {
   return files;
 }
 
-/// At most the first misses, and how many more there are. `source` is what expects them.
+/// Prints the first misses and how many more there are. `source` provides the expected values.
 void print_misses(const FunctionReplay& result, const char* source, std::ostream& out) {
   for (const FunctionMiss& miss : result.first_misses) {
     out << fmt::format("  x {:08x}: {} {:08x}, computed {:08x}\n", miss.x, source, miss.expected,
@@ -37,7 +37,7 @@ void print_misses(const FunctionReplay& result, const char* source, std::ostream
   }
 }
 
-/// True when there are no misses.
+/// True if there are no misses.
 bool report_recorded(const RecordingFile& file, std::ostream& out) {
   bool all_reproduced = true;
   for (const FunctionReplay& result : replay(file.recording)) {
@@ -49,7 +49,7 @@ bool report_recorded(const RecordingFile& file, std::ostream& out) {
   return all_reproduced;
 }
 
-/// Asks `gpu` for what `file` holds. True when there are no misses.
+/// Compares `gpu` with the contents of `file`. True if there are no misses.
 bool report_asked(const RecordingFile& file, const Device& gpu, std::ostream& out) {
   bool all_equal = true;
   for (const FunctionReplay& result : replay(ask_gpu(file.recording))) {
@@ -61,7 +61,7 @@ bool report_asked(const RecordingFile& file, const Device& gpu, std::ostream& ou
   return all_equal;
 }
 
-/// One function of floats from the whole range, results still to be asked for.
+/// A sample of one function over the whole range of floats, without results yet.
 RecordingFile sample_of(const NamedSpecialFunction& function) {
   RecordingFile sample = {fmt::format("one float in {}", kSampleStride), {{}, {{function, {}}}}};
   for (std::uint64_t bits = 0; bits >> 32 == 0; bits += kSampleStride) {

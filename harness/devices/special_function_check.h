@@ -1,5 +1,5 @@
-// sparkbench check-arithmetic --profile sfu: special functions recorded on a GPU, or a GPU's own,
-// against the emulated ones.
+// sparkbench check-arithmetic --profile sfu: compares special functions that are recorded on a GPU,
+// or computed by a GPU here, with the emulated ones.
 #pragma once
 
 #include <ostream>
@@ -10,14 +10,14 @@
 
 namespace sparkbench {
 
-/// Without `device`, computes what the files hold anew. With it, cuda:N, asks that GPU for what the
-/// files hold; or, without files, for every function of every kSampleStride-th float. Prints a line
-/// for each function, and its first misses; kFinding when there is any. Throws UsageError when
-/// there is neither file nor device, and as arithmetic_check.h says.
+/// Without `device`, recomputes the functions in the files. With it, cuda:N, computes them on that
+/// GPU; or, without files, every function for every kSampleStride-th float. Prints a line for each
+/// function and its first misses; returns kFinding if there are any. Throws UsageError if there is
+/// neither file nor device, and as in arithmetic_check.h.
 ExitCode check_special_functions(const std::vector<std::string>& vector_files,
                                  const std::string& device, std::ostream& out);
 
-/// Prime, so that the sample's fractions differ from binade to binade: 17 million floats.
+/// A prime, so that the sampled fractions differ between binades: 17 million floats.
 inline constexpr unsigned kSampleStride = 251;
 
 }  // namespace sparkbench

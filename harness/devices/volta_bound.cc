@@ -9,9 +9,9 @@ namespace {
 
 constexpr int kSmCount = 80;
 constexpr double kClockMhz = 1530.0;
-constexpr std::uint64_t kSubPartitions = 4;  // of an SM, each issues an instruction a cycle
+constexpr std::uint64_t kSubPartitions = 4;  // per SM, each issues one instruction a cycle
 
-// Cycles of a sub-partition that a warp instruction takes of a resource.
+// Cycles of a sub-partition's resource per warp instruction.
 constexpr std::uint64_t kMmaCycles = 8;
 constexpr std::uint64_t kWideningCycles = 2;
 constexpr std::uint64_t kXuCycles = 8;

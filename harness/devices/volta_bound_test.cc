@@ -5,7 +5,7 @@
 namespace sparkbench {
 namespace {
 
-/// What the whole chip's SMs, 80 of them, do in a millisecond of 1.53 million cycles.
+/// The cycles of all 80 SMs in a millisecond, 1.53 million each.
 constexpr std::uint64_t kSmCyclesAMs = 80ull * 1'530'000;
 
 TEST(VoltaBound, OfNothingButMmaIsTheTensorPeak) {
@@ -45,7 +45,7 @@ TEST(VoltaBound, CountsAnIssueSlotForEveryInstruction) {
 TEST(VoltaBound, GivesEachWavefrontAndShuffleOneSmCycle) {
   const Bound bound = volta_bound({.shuffles = kSmCyclesAMs,
                                    .shared_wavefronts = 2 * kSmCyclesAMs,
-                                   .bank_conflicts = kSmCyclesAMs,  // among the wavefronts
+                                   .bank_conflicts = kSmCyclesAMs,  // included in the wavefronts
                                    .global_wavefronts = kSmCyclesAMs},
                                   1, 0);
   EXPECT_DOUBLE_EQ(bound.least_ms.lsu, 4.0);

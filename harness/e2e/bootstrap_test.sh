@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What bootstrap.sh builds and refuses. Stubs stand for CMake, nvcc and the package manager, and are
-# all that PATH has beside a few tools. What CMake makes of it: .cmake/cuda_choice_test.py.
+# What bootstrap.sh builds and rejects. Fakes of CMake, nvcc and the package manager are on PATH,
+# with only a few other tools. .cmake/cuda_choice_test.py tests CMake's part.
 set -uo pipefail
 
 bootstrap=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)/bootstrap.sh
@@ -13,7 +13,7 @@ stub() { # NAME BODY
   chmod +x "$work/bin/$1"
 }
 
-# A machine with an nvcc, or "" without.
+# A machine with an nvcc, or with "" without one.
 machine() { # NVCC
   rm -rf "$work/bin" "$work/build" "$work/log"
   mkdir -p "$work/bin"
@@ -35,7 +35,7 @@ fi"
   [[ -z $1 ]] || stub "$1" ''
 }
 
-# Runs bootstrap.sh; sets status, and says: its output and what CMake was asked.
+# Runs bootstrap.sh. Sets status, and says: its output and CMake's arguments.
 run() {
   says=$(PATH=$work/bin CUDACXX='' SPARKBENCH_CMAKE_OPTIONS='' BUILD_DIR=$work/build \
     "$work/bin/bash" "$bootstrap" "$@" 2>&1)

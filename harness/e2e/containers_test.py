@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The files in .container/: hadolint finds nothing, where it is; and what they build on is here.
+"""Checks the files in .container/ against bootstrap.sh and CMake's options, and with hadolint if it is
+installed.
 
     containers_test.py
 """

@@ -1,12 +1,13 @@
 #!/usr/bin/env python3
-"""Damaged runs of kinds that faults_study.py does not make, before every command that reads runs.
+"""Damages runs in ways that faults_study.py does not, and gives them to every command that reads
+runs.
 
     faults_damage.py build/harness/sparkbench         # every kind
     faults_damage.py build/harness/sparkbench 9       # every ninth, as in CTest
 
-Each kind damages one file of a whole run: run.json, cases.jsonl, or what --json wrote. `report`,
-`report --salvage`, `merge`, `diff`, `sweep --resume` and `--salvage` must end by themselves with a
-known exit status and a line that names the file; and none may give a case that was not measured.
+Each kind damages one file of a whole run: run.json, cases.jsonl, or a file of --json. `report`,
+`report --salvage`, `merge`, `diff`, `sweep --resume` and `--salvage` must end by themselves with
+a known exit status and a line that names the file. None may output a case that was not measured.
 """
 
 import json
@@ -22,17 +23,17 @@ from faults_tools import Study
 SWEEP = ["sweep", "--device", "emulated-v100", "--headdim", "64", "--causal", "false", "--dropout",
          "0", "--batch", "1", "--heads", "1", "--kernel", "volta-fp32acc,unfused-fp16", "--seqlen",
          "32,33", "-q"]
-MEMORY_BYTES = 8 << 30  # of address space, that a command may take
+MEMORY_BYTES = 8 << 30  # limit on a command's address space
 VOLATILE = ("elapsed_s", "row_hash", "provenance", "position")
 
 
 def in_place(change):
-    """A damage of a file's bytes."""
+    """Damages a file's bytes."""
     return lambda path: path.write_bytes(change(path.read_bytes()))
 
 
 def replaced(make):
-    """A damage that puts something else in the file's place."""
+    """Replaces the file by something else."""
     def damage(path):
         path.unlink()
         make(path)
@@ -40,7 +41,7 @@ def replaced(make):
 
 
 def forged(change):
-    """A damage of the meaning: of the document, or of the journal's first row."""
+    """Changes the meaning: of the document, or of the journal's first row."""
     def damage(path):
         lines = path.read_text().split("\n") if path.suffix == ".jsonl" else [path.read_text()]
         document = json.loads(lines[0])
@@ -78,7 +79,7 @@ def sparse_tail(path):
 
 
 def doubled_key(data):
-    """The first id twice, another's last."""
+    """Duplicates the first id, with another one's value last."""
     at = data.index(b'"id"')
     end = data.index(b",", at)
     return data[:end] + b', "id": "volta-fp16acc/other"' + data[end:]
@@ -91,7 +92,7 @@ def swapped_halves(data):
 
 
 def cut_lines(data):
-    """Every line's second half is the next one's."""
+    """Replaces every line's second half by the next line's."""
     lines = data.split(b"\n")
     halves = [line[: len(line) // 2] for line in lines]
     return b"\n".join(a + b[len(b) // 2:] for a, b in zip(halves, lines[1:] + lines[:1]))
@@ -99,7 +100,7 @@ def cut_lines(data):
 
 DEEP = 100_000
 DAMAGES = {
-    # of bytes
+    # bytes
     "empty": in_place(lambda data: b""),
     "one newline": in_place(lambda data: b"\n"),
     "NULs alone": in_place(lambda data: bytes(4096)),
@@ -125,7 +126,7 @@ DAMAGES = {
     "a conflict's marks": in_place(lambda data: b"<<<<<<< ours\n" + data + b">>>>>>> theirs\n"),
     "gzip": in_place(lambda data: b"\x1f\x8b\x08\0" + data),
     "a page of HTML": in_place(lambda data: b"<!DOCTYPE html><title>502</title>\n"),
-    # of meaning
+    # meaning
     "key doubled": in_place(doubled_key),
     "NaN literal": in_place(lambda data: data.replace(b'"flops":', b'"flops": NaN, "x":', 1)),
     "Infinity literal": in_place(
@@ -161,7 +162,7 @@ DAMAGES = {
     "an empty id": set_field("id", to=""),
     "a huge seqlen": set_field("problem", "seqlen_q", to=2**31 - 1),
     "a zero seqlen": set_field("problem", "seqlen_q", to=0),
-    # of the file
+    # file
     "a folder": replaced(lambda path: path.mkdir()),
     "gone": replaced(lambda path: None),
     "a link to itself": replaced(lambda path: path.symlink_to(path.name)),
@@ -175,7 +176,7 @@ DAMAGES = {
     "not to be read": lambda path: path.chmod(0),
 }
 
-# Of the head, which has no row: the run that it says it is.
+# Damage of the head's run fields; a row does not have them.
 HEAD_DAMAGES = {
     "schema 2": forged(lambda d: d["schema"].update(version="2.0.0")),
     "schema 1.999": forged(lambda d: d["schema"].update(version="1.999.0")),
@@ -202,13 +203,13 @@ class Damages:
 
     @staticmethod
     def cases_of(run):
-        """{id: what was found out}"""
+        """{id: result}"""
         return {case["id"]: json.dumps({name: value for name, value in case.items()
                                         if name not in VOLATILE and name != "emulation"})
                 for case in run["cases"]}
 
     def run(self, arguments):
-        """As a user who is not root, and who has not all the memory."""
+        """Runs as a user without root and with limited memory."""
         def limit():
             resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
             if os.geteuid() == 0:
@@ -217,7 +218,7 @@ class Damages:
         return self.study.run(arguments, timeout=60, limit=limit)
 
     def believe(self, what, done):
-        """Every case that is given was measured."""
+        """Checks that every case in the output was measured."""
         if done.returncode in (0, 4):
             try:
                 for name, case in self.cases_of(json.loads(done.stdout)).items():
@@ -255,7 +256,7 @@ class Damages:
             self.study.check(done.returncode in (0, 1, 2), f"diff: {what}: rc {done.returncode}")
 
     def try_resume(self, what, name, damage):
-        """A run that goes on from damage ends with what was measured, or does not begin."""
+        """A run resumed from damage must end with the measured cases, or must not start."""
         for flags in ([], ["--salvage"]):
             target = self.damage_copy(name, damage)
             done = self.run(["sweep", "--resume", str(target), "-q", *flags])
@@ -287,7 +288,7 @@ class Damages:
 
 
 def every(step, damages):
-    """A share of the kinds, from first to last."""
+    """Every n-th kind."""
     return dict(list(damages.items())[::step])
 
 

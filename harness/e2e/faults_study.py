@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
-"""What breaks: kills, full disks, hostile files, absurd flags, tried on the program by the hundred.
+"""Stress test: kills, full disks, hostile files and absurd flags, each hundreds of times.
 
     faults_study.py build/harness/sparkbench                     # a small share, as in CTest
     faults_study.py build/harness/sparkbench --kills 1000 --mutants 2000 --seed 7
 
-Prints a line per area: what was tried, how often, what broke. Ends with 1 if anything did. Full
-disks are small tmpfs, which only root can mount; else a limit on the size of files stands for them.
+Prints a line per area: what was tried, how often, what broke. Exit status 1 if anything did.
+Full disks are small tmpfs, which only root can mount; otherwise a limit on file sizes replaces
+them.
 """
 
 import argparse
@@ -49,7 +50,8 @@ def kill(victim, process):
 
 
 def study_kills(study, kills, deadline):
-    """Sweeps killed at random moments and resumed to the end, against one that was not."""
+    """Kills sweeps at random moments, resumes them to the end, and compares with an uninterrupted
+    sweep."""
     whole = study.folder / "whole"
     study.begin("sweeps not killed, to compare with")
     started = time.monotonic()
@@ -76,7 +78,7 @@ def study_kills(study, kills, deadline):
                 counts[victim] += 1
                 study.tried += 1
             if victim == "worker" and process.poll() is None:
-                # then the parent goes too, or ends
+                # then the parent ends too, or is killed
                 time.sleep(study.random.uniform(0, seconds / 6))
                 process.kill()
             code = process.wait()
@@ -85,7 +87,7 @@ def study_kills(study, kills, deadline):
             seen = now
             if code == 0 or sum(counts.values()) >= kills:
                 break
-        study.tried -= 1  # the run that ends it is no kill
+        study.tried -= 1  # the run that finishes is not a kill
         if (run / "run.json").exists():
             done = study.run(["sweep", "--resume", str(run), "--retry-failed", "-q"])
         else:
@@ -165,7 +167,7 @@ def check_disk(study, path, code, what):
 
 
 def damaged(study, source, name, target):
-    """A copy of the run `source` whose file `name` is mutated; whether it differs."""
+    """Copies the run `source` with a mutated file `name`; returns whether it differs."""
     shutil.rmtree(target, ignore_errors=True)
     shutil.copytree(source, target)
     data = (source / name).read_bytes()
@@ -174,7 +176,8 @@ def damaged(study, source, name, target):
 
 
 def study_journals(study, mutants):
-    """A changed row is refused and named, or what is read is what was written."""
+    """A changed row must be rejected and named; otherwise the data read must equal the data
+    written."""
     source, target = study.folder / "for-mutants", study.folder / "mutant"
     study.begin("the run whose files are damaged")
     study.run([*SMALL, "--seqlen", "32,33", "--out", str(source), "-q"])
@@ -213,14 +216,14 @@ def study_heads(study, mutants):
     for _ in range(mutants):
         is_changed = damaged(study, source, "run.json", target)
         done = study.run(["report", str(target)])
-        # Without its name the hash is a field that nobody knows.
+        # Without its name the hash is an unknown field.
         has_hash = b'"run_hash"' in (target / "run.json").read_bytes()
         study.check(done.returncode == 2 or not (is_changed and has_hash), "believed a change")
         study.run(["sweep", "--resume", str(target), "--dry-run"])
         study.run(["merge", str(target), str(source), "--allow", "duplicates", "--json", "-"])
     study.begin("forged fields of run.json")
     head = json.loads((source / "run.json").read_text())
-    del head["run_hash"]  # changed on purpose
+    del head["run_hash"]  # a deliberate change
     for field, value in [("shard", "x/y"), ("shard", "1/0"), ("shard", "1/-3"), ("shard", "3/2"),
                          ("shard", "1/99999999999999999999999"), ("shard", "")]:
         forged = json.loads(json.dumps(head))
@@ -347,7 +350,7 @@ def main():
         }
         print("| area | tried | broke |\n|---|---|---|")
         for name, area in areas.items():
-            is_needed = name == "journals" and "heads" in arguments.only  # whose run they damage
+            is_needed = name == "journals" and "heads" in arguments.only  # they damage its run
             if re.search(arguments.only, name) or is_needed:
                 area()
                 study.end()

@@ -1,4 +1,4 @@
-"""What faults_study.py tries things with: the program, its runs, small disks, damaged bytes."""
+"""Tools of faults_study.py: the program, its runs, small disks, damaged bytes."""
 
 import json
 import random
@@ -35,7 +35,8 @@ class Study:
             print(f"BROKEN: {self.area}: {what}", file=sys.stderr, flush=True)
 
     def run(self, arguments, timeout=120, limit=None, **options):
-        """Runs the program to its end; a hang, a signal or an unknown exit status is a break."""
+        """Runs the program to its end; a hang, a signal or an unknown exit status counts as a
+        break."""
         self.tried += 1
         try:
             done = subprocess.run([self.program, *arguments], capture_output=True, timeout=timeout,
@@ -52,7 +53,7 @@ class Study:
         return done
 
     def refuse(self, arguments, codes=(2,), **options):
-        """Runs what is to be refused, in one line that names the program."""
+        """Runs a command that must be rejected in one line with the program's name."""
         done = self.run(arguments, **options)
         said = done.stderr.decode(errors="replace")
         code = done.returncode
@@ -63,7 +64,8 @@ class Study:
 
 
 def journal_rows(folder):
-    """The rows of a journal without what differs from run to run; a torn tail is left out."""
+    """The rows of a journal without values that vary between runs; without an incomplete last row.
+    """
     path = folder / "cases.jsonl"
     rows = []
     if not path.exists():
@@ -81,7 +83,7 @@ def journal_rows(folder):
 
 
 class Disk:
-    """A folder that holds `kib`; without root a limit on every file's size."""
+    """A folder with `kib` of space; without root a limit on every file's size."""
 
     def __init__(self, folder, kib):
         self.path, self.kib = folder / "disk", kib
@@ -103,7 +105,7 @@ class Disk:
 
 
 def mutate(data, rng):
-    """Cut, flipped, doubled, exchanged, filled."""
+    """Cuts, flips, duplicates, swaps or fills bytes."""
     data = bytearray(data)
     kind = rng.randrange(6)
     at = rng.randrange(len(data))

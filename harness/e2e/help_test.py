@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Help, completion and manual page: each from one table, really run by a shell and by man.
+"""Tests help, completion and manual page: they come from one table, and a shell and man accept
+them.
 
     help_test.py PROGRAM
 """
@@ -27,7 +28,7 @@ def plain(markdown):
 
 
 def documented():
-    """{command: what harness/README.md says of it}"""
+    """{command: its summary in harness/README.md}"""
     text = (ROOT / "harness/README.md").read_text()
     table = text[text.index("| command | does |") :]
     rows = re.findall(r"^\| `([\w-]+)` \| (.*) \|$", table[: table.index("\n\n")], re.M)
@@ -97,7 +98,7 @@ class Help(unittest.TestCase):
         self.assertIn("unknown 'zhs', did you mean 'zsh'?", result.stderr)
 
 
-# (the words so far, some of what is offered, what is not)
+# (the words so far, some of the offered words, words that must not be offered)
 COMPLETIONS = (
     (["sw"], ["sweep"], ["sweeps"]),
     (["re"], ["report"], ["sweep"]),
@@ -155,7 +156,7 @@ class Completion(unittest.TestCase):
 
         def offered_for(words):
             line = " ".join(map(shlex.quote, ["sparkbench", *words]))
-            # In place of what zsh itself does with the words: those that begin as the last does.
+            # Does zsh's own matching: keeps the words that begin like the last one.
             stubs = (
                 'compdef() { : }\n_files() { : }\n'
                 'compadd() { shift; for word in "$@"; do '

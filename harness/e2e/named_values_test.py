@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Tries what the program's help and the READMEs name: every value, and every line to be typed.
+"""Tries every value that the help names, and every command line of the READMEs.
 
     named_values_test.py PROGRAM
 
-A line that wants a GPU, or the disassembler, may end in 3 where there is none.
+A line that needs a GPU or the disassembler may end in 3 without one.
 """
 
 import json
@@ -24,7 +24,7 @@ PROGRAM = ""
 MEASURING = ("sweep", "accuracy", "run")
 NO_GPU = 3
 
-# What the help of a measuring command names beside each flag; other flags name nothing.
+# The values that a measuring command's help names for each flag; other flags name none.
 AXIS_VALUES = {
     "--kernel": ["volta-*,unfused-fp16"],
     "--pass": ["fwd", "bwd", "fwd+bwd"],
@@ -47,7 +47,7 @@ AXIS_VALUES = {
     "--total-tokens": ["1024"],
     "--hidden": ["1024"],
 }
-# Of `encoder` besides.
+# In addition, for `encoder`.
 LAYER_VALUES = {
     "--hidden": ["128", "128,256"],
     "--ffn": ["1", "auto"],
@@ -56,7 +56,7 @@ LAYER_VALUES = {
     "--bias": ["true", "false", "both"],
     "--rest": ["unfused", "fused"],
 }
-# Names in help that stand for any of a kind.
+# Placeholders in help, by an example.
 KINDS = {"window:1": "window:W", "band:0:0": "band:L:R", "prefix:0": "prefix:P"}
 
 
@@ -71,7 +71,7 @@ def help_of(command):
 
 
 def flags_of(help_text):
-    """{flag: its line and what follows of it}"""
+    """{flag: its line and the rest of its description}"""
     flags, last = {}, None
     for line in help_text.splitlines():
         found = re.match(r"  (?:-\w,)?(--[\w-]+)(.*)", line)
@@ -86,7 +86,7 @@ def flags_of(help_text):
 
 
 def choices_of(text):
-    """Of "--cache {cold,hot}", ["cold", "hot"]."""
+    """For "--cache {cold,hot}", ["cold", "hot"]."""
     found = re.search(r"^\s*\{([^}]*)\}", text)
     return found.group(1).split(",") if found else []
 
@@ -209,7 +209,8 @@ class Help(unittest.TestCase):
 
 
 def lines_to_type(text):
-    """The command lines of a README's code blocks, without comments, continued ones joined."""
+    """The command lines of a README's code blocks, without comments, with continued lines joined.
+    """
     lines = []
     for block in re.findall(r"^```\w*\n(.*?)^```", text, re.M | re.S):
         for line in block.replace("\\\n", " ").splitlines():
@@ -221,7 +222,7 @@ def lines_to_type(text):
 
 
 def samples_of(text):
-    """(command, lines of its output) of each block that begins with "$ "."""
+    """(command, output lines) for each block that begins with "$ "."""
     for block in re.findall(r"^```\w*\n\$ (.*?)^```", text, re.M | re.S):
         command, *lines = block.splitlines()
         yield command, lines
@@ -244,7 +245,7 @@ class Sample(unittest.TestCase):
 
 
 class Readme(unittest.TestCase):
-    """In a folder that has the files which they name."""
+    """Runs in a folder with the files that the lines name."""
 
     def setUp(self):
         temporary = tempfile.TemporaryDirectory()
@@ -255,7 +256,7 @@ class Readme(unittest.TestCase):
         (self.folder / "bin").mkdir()
         self.stub("srun", 'exec "$@"')
         self.stub("ncu", 'while [ "$1" != sparkbench ]; do shift; done; exec "$@"')
-        # The grids that are measured are listed here; a stored run is read and written in earnest.
+        # Lists the cases of grids instead of measuring them; really reads and writes stored runs.
         self.stub(
             "sparkbench",
             f"case $1 in sweep | accuracy | run | encoder) set -- \"$@\" --dry-run ;; esac\n"
@@ -291,7 +292,7 @@ class Readme(unittest.TestCase):
             line += f" --dry-run --sparkbench {shlex.quote(PROGRAM)}"
         environment = dict(os.environ, SLURM_ARRAY_TASK_ID="1", I="1")
         environment["PATH"] = f"{self.folder / 'bin'}:{environment['PATH']}"
-        # A folder that a line fills is there already, for the lines that read it.
+        # A folder that a line would create already exists, for lines that read it.
         for name in re.findall(r"--out (\S+)", line):
             line = line.replace(f"--out {name}", f"--out {name}.again")
         return subprocess.run(

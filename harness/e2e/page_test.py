@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The page of `report --html`, in Chromium. Without a Chromium it is skipped, and says so.
+"""Tests the page of `report --html` in Chromium; skipped with a message without it.
 
     page_test.py PROGRAM
 """
@@ -24,7 +24,7 @@ PROGRAM = ""
 
 
 class Page(html.parser.HTMLParser):
-    """What a browser made of the page: cells, bars, marks, elements that nobody wanted."""
+    """The browser's rendering: cells, bars, marks, unexpected elements."""
 
     def __init__(self, text):
         super().__init__()
@@ -103,7 +103,7 @@ class HtmlPage(unittest.TestCase):
 
     @classmethod
     def predicted(cls):
-        """A small run of an emulated V100, whose speed-ups are predicted."""
+        """A small run of an emulated V100 with predicted speed-ups."""
         if not hasattr(cls, "_predicted"):
             record = pathlib.Path(cls.folder.name) / "emulated.json"
             command = [PROGRAM, "sweep", "--device", "emulated-v100", "--headdim", "64", "--seqlen",
@@ -114,7 +114,7 @@ class HtmlPage(unittest.TestCase):
         return cls._predicted
 
     def open(self, page=None, state="", script=""):
-        """The page as it is when its script, and then `script`, has run."""
+        """The page after its script, and then `script`, have run."""
         path = page or self.page
         if script:
             text = path.read_text().replace("</body>", f"<script>{script}</script></body>")
@@ -276,7 +276,7 @@ class HtmlPage(unittest.TestCase):
         page = self.open()
         cases = len(self.record["cases"])
         self.assertEqual(page.bars, 3 * cases)  # throughput, error, memory
-        self.assertEqual(page.whiskers, cases)  # of the times
+        self.assertEqual(page.whiskers, cases)  # for the times
         self.assertEqual(page.panels, 3 * 8)  # head_dim, mask and dropout
         self.assertEqual(page.marks, [])
         causal = self.open(state="mask=causal")

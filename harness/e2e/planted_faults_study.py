@@ -1,18 +1,19 @@
 #!/usr/bin/env python3
-"""Which wrong kernels are found: faults planted into the kernels, one at a time.
+"""Tests which faults are found when planted into the kernels, one at a time.
 
     cmake -S . -B build-plant -G Ninja -DSPARKBENCH_PLANT_FAULTS=ON -DSPARKBENCH_CUDA=OFF
     ninja -C build-plant
     harness/e2e/planted_faults_study.py build-plant                      # all, the table on stdout
-    harness/e2e/planted_faults_study.py build-plant --only kMask --sweep # some, the sweeps alone
+    harness/e2e/planted_faults_study.py build-plant --only kMask --sweep # some, only by the sweeps
     harness/e2e/planted_faults_study.py --check                          # the list and the table agree
 
-kernels/planted_fault.h lists the faults. For each of them `sweep` and `accuracy` run over the grids
-below and the kernels' tests of its section, until one of them finds it. Found means
-  incorrect  a case has the status `incorrect`, by its numbers
-  finding    the emulated machine found an access that is wrong: a race, a hang, a bound
-  failed     a case could not be run, or the program crashed
-Ends with 1 where nothing finds a fault, or where a build without a planted fault is not correct.
+kernels/planted_fault.h lists the faults. For each of them the study runs `sweep` and `accuracy`
+over the grids below, and the kernels' tests of its section, until one of them finds it. Found
+means
+    incorrect  a case has the status `incorrect`, by its numbers
+    finding    the emulated machine found a wrong access: a race, a hang, a bound
+    failed     a case could not run, or the program crashed
+Exit status 1 if nothing finds a fault, or if a build without a planted fault is not correct.
 """
 
 import argparse
@@ -32,7 +33,7 @@ TABLE = ROOT / "harness/e2e/planted_faults.md"
 BATCH = ["--batch", "2", "--heads", "2", "--heads-k", "1"]
 GROUPS = ["--batch", "1", "--heads", "4", "--heads-k", "2"]
 ONE_HEAD = ["--batch", "2", "--heads", "1"]
-# What a user runs: a grid that the section of a fault names comes first for it.
+# A user's grids. A grid named by a fault's section comes first for that fault.
 SWEEPS = {
     "dense": ["--pass", "fwd,bwd", "--headdim", "64", "--seqlen", "200", "--mask",
               "causal,window:48", "--dropout", "0.1", *BATCH],
@@ -61,7 +62,7 @@ ACCURACY = ["--pass", "fwd,bwd", "--headdim", "64", "--seqlen", "200", "--mask",
             "--dropout", "0.1", *BATCH]
 DEVICES = {"volta": "emulated-v100", "hopper": "emulated-h100"}
 
-# The kernels' tests: those of a section that has the word, else those of the pass.
+# The kernels' tests: those of a section with the word, else those of the pass.
 TESTS = {
     "volta": {"packed": ["volta_packed_test"],
               "patterns": ["volta_sparse_test", "volta_passes_test", "volta_sparse_parts_test"],
@@ -74,7 +75,7 @@ TESTS = {
                "backward": ["hopper_backward_test", "hopper_dq_sums_test",
                             "hopper_carried_backward_test"]},
 }
-# Of them those that compare results; what else they hold against each other takes long.
+# Only the tests that compare results; other comparisons take long.
 COMPARING = "--gtest_filter=" + ":".join(
     f"*{word}*" for word in ("Definition", "Pictures", "EachSequence", "SequenceAlone", "DqAlone",
                              "InMemory", "Follows", "Zero", "NearlyAsRight", "SameBitsWith",
@@ -85,13 +86,13 @@ SECTION = re.compile(r"/\* (.*) \*/")
 
 
 class PlantedFault:
-    """A fault in the kernels of one generation; of both, it is two."""
+    """A fault in the kernels of one generation; a fault in both generations counts twice."""
 
     def __init__(self, name, kernels, sentence, section):
         self.name, self.kernels, self.sentence, self.section = name, kernels, sentence, section
 
     def grids(self):
-        """Those of SWEEPS that the fault's words name first; "long" is of patterns alone."""
+        """Grids of SWEEPS that the fault's words name come first; "long" is only for patterns."""
         grids = [grid for grid in SWEEPS if grid != "long" or "patterns" in self.section]
         words = f"{self.section}, {self.sentence}"
         return sorted(grids, key=lambda grid: (grid not in self.sentence, grid not in words))
@@ -115,7 +116,7 @@ def listed_faults():
 
 
 class Runner:
-    """Runs a program with a fault planted, and says how it was found; "" where it was not."""
+    """Runs a program with a planted fault and returns how it was found; "" if it was not."""
 
     def __init__(self, build, name, seconds):
         self.build, self.seconds, self.is_reached = Path(build), seconds, False
@@ -132,7 +133,7 @@ class Runner:
         return done
 
     def program(self, verb, kernels, grid):
-        # In one process, so that what a fault says where it is reached is seen.
+        # In one process, to see the message that a fault prints when it is reached.
         command = [self.build / "harness/sparkbench", verb, "--device", DEVICES[kernels],
                    "--kernel", f"{kernels}-*", *grid, "--fail-fast", "--in-process", "-q"]
         with tempfile.TemporaryDirectory(prefix="sparkbench_planted_") as folder:
@@ -186,7 +187,7 @@ def study(build, fault, arguments):
 
 
 def sound_kernels_are_wrong(build, arguments):
-    """What is found where nothing is planted; "" if nothing is."""
+    """Findings without a planted fault; "" if there are none."""
     runner = Runner(build, "", arguments.seconds)
     for kernels in DEVICES:
         for verb, grid in [("accuracy", ACCURACY), *(("sweep", grid) for grid in SWEEPS.values())]:
@@ -197,7 +198,7 @@ def sound_kernels_are_wrong(build, arguments):
 
 def cell(found):
     if found is None:
-        return "–"  # not run, or not done in time
+        return "–"  # not run, or timed out
     if found == "":
         return "**no**"
     return found if len(found) < 90 else found[:87] + "..."
@@ -215,7 +216,7 @@ def print_table(rows):
 
 
 def check():
-    """The list, the kernels and the table of the last study name the same faults."""
+    """The list, the kernels and the table of the last study must name the same faults."""
     listed = {fault.name for fault in listed_faults()}
     planted = set()
     for path in [*ROOT.glob("kernels/**/*.h"), *ROOT.glob("kernels/**/*.cc")]:

@@ -1,4 +1,4 @@
-// Axes from the flag to the report: masks above all, on the emulated V100.
+// Axes from the flag to the report, mostly masks, on the emulated V100.
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@
 namespace sparkbench {
 namespace {
 
-// The reference alone: what a kernel makes of a mask is tested beside the kernels.
+// Only the reference: the kernels' masks are tested in kernels/.
 const std::string kSweep =
     "sweep --device emulated-v100 --kernel unfused-fp16 --headdim 64 --seqlen 9 --dropout 0 "
     "--heads 1 --batch 1 ";

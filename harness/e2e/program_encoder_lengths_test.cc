@@ -1,4 +1,4 @@
-// Layers of packed sequences, and of patterns, from the flags to the records.
+// Layers of varlen batches and of patterns, from the flags to the records.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -36,7 +36,8 @@ class EncoderLengths : public testing::Test {
   TemporaryFolder folder_;
 };
 
-/// With FP32 accumulators a part errs by less than 2^-8; the gradients of those in FP16 by twice.
+/// With FP32 accumulators a part's error is below 2^-8; with FP16 ones a gradient's below twice
+/// that.
 void expect_verified(const Json& record, std::uint64_t rows) {
   EXPECT_EQ(record["status"], "ok") << record["id"] << record["reason"];
   const Json& errors = record["layer"]["errors"];
@@ -57,7 +58,7 @@ TEST_F(EncoderLengths, AreVerifiedWhole) {
   }
 }
 
-/// 300 tokens of one sequence come to 2.3 of the 3 GFLOP that are checked, 90 more to 2.8.
+/// 300 tokens of one sequence take 2.3 of the 3 GFLOP that are checked, 90 more take 2.8.
 TEST_F(EncoderLengths, OfManyTokensTheFirstAreChecked) {
   const std::string flags =
       "encoder --device emulated-v100 --hidden 512 --ffn 512 --rest fused --dropout 0 "

@@ -85,7 +85,7 @@ TEST(Encoder, ShowsWhatDoesNotFitIntoAV100) {
   const Json& unfused = of.at("unfused-fp16");
   EXPECT_EQ(unfused["reason"]["code"], "E-OOM-PREDICTED");
   EXPECT_EQ(unfused["predicted_reason"]["code"], "P-TOO-LARGE");
-  EXPECT_GT(unfused["memory_bytes"]["predicted"], 48ull << 30);  // P, dropout(P) and dP alone
+  EXPECT_GT(unfused["memory_bytes"]["predicted"], 48ull << 30);  // only P, dropout(P) and dP
   const Json& fused = of.at("volta-fp32acc");
   EXPECT_LT(fused["memory_bytes"]["predicted"], 2ull << 30);
   EXPECT_TRUE(fused["predicted"]["speedup"].is_null());

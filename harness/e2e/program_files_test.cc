@@ -1,5 +1,5 @@
-// Files that the program reads: what is none is refused at once, and one that a run reads again
-// must hold what it held.
+// Files that the program reads: anything but a file is rejected at once, and a file that a run
+// reads again must have the same contents.
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
@@ -14,7 +14,7 @@ namespace {
 
 const std::string kSweep = "sweep --device emulated-v100 --headdim 64 --heads 1 --dropout 0 -q ";
 
-/// What comes before the file's name.
+/// The arguments before the file's name.
 struct Reader {
   const char* name;
   const char* arguments;
@@ -29,7 +29,7 @@ class FileReader : public testing::TestWithParam<Reader> {
   }
 };
 
-/// No writer comes to the pipe, /dev/zero never ends, and memory says that it is a file.
+/// The pipe has no writer, /dev/zero never ends, and memory claims to be a file.
 TEST_P(FileReader, RefusesWhatIsNoFile) {
   const TemporaryFolder folder;
   const std::string pipe = path_in(folder, "pipe"), huge = path_in(folder, "huge");
@@ -128,7 +128,7 @@ TEST_F(FileReadAgain, IsComparedByMerge) {
   }
 }
 
-/// Another name for the file, so only the grids tell that the shards are of two sweeps.
+/// Another name for the file, so that only the grids show that the shards belong to two sweeps.
 TEST_F(FileReadAgain, IsComparedByMergeUnderAnyName) {
   write("5\n9\n");
   const std::string other = path_in(folder_, "other");

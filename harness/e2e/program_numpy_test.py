@@ -1,9 +1,9 @@
-"""Tensors that NumPy wrote, through `sparkbench run`, against attention in NumPy's fp64.
+"""Runs `sparkbench run` on tensors that NumPy wrote, and compares with attention in NumPy's fp64.
 
     program_numpy_test.py SPARKBENCH
 
-Shares no code with the program: the file format, the definition of attention and its gradients are
-written down here once more. Exits with 77, which CTest takes for skipped, where NumPy is missing.
+Shares no code with the program: it implements the file format, the definition of attention and
+its gradients again. Exits with 77, which CTest counts as skipped, without NumPy.
 """
 
 import json
@@ -78,7 +78,7 @@ def attention(q, k, v, d_o, causal):
 
 
 def relative_error(got, want):
-    """NaN where one is finite and the other is not."""
+    """NaN if only one of them is finite."""
     seen = np.isfinite(want)
     if got.shape != want.shape or not np.array_equal(seen, np.isfinite(got)):
         return np.nan
@@ -86,7 +86,7 @@ def relative_error(got, want):
 
 
 def stored(values, dtype):
-    """The elements as a file of `dtype` holds them, and as fp16, which kernels take."""
+    """The elements in a file of `dtype`, and as fp16 for the kernels."""
     if dtype == "BF16":
         bits = bfloat16(values)
         return bits, (bits.astype(np.uint32) << 16).view(np.float32).astype(np.float16)
@@ -95,7 +95,7 @@ def stored(values, dtype):
 
 
 def check(sparkbench, folder, shape, dtype, causal, kernel):
-    """Whether the saved outputs are near NumPy's. `shape`: batch, heads, lengths, head_dim."""
+    """Whether the saved outputs are close to NumPy's. `shape`: batch, heads, lengths, head_dim."""
     batch, heads, seqlen_q, seqlen_k, head_dim = shape
     random = np.random.default_rng(seed=1)
     taken, to_write = {}, {}

@@ -1,4 +1,4 @@
-// What the program writes, where, and what it leaves behind when it cannot.
+// What the program writes, where, and what it leaves after a failure.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -108,7 +108,7 @@ TEST(Json, BoundsAPassOfASampleAlone) {
   const auto& record = run["cases"][0];
   EXPECT_LT(record["emulation"]["tiles_run"], record["emulation"]["tiles_total"]);
   EXPECT_EQ(record["bound"]["scaled_from_sample"], true);
-  // The MMAs do all useful work, and in the diagonal tiles more than it.
+  // The MMAs do all useful work, and more than that in the diagonal tiles.
   EXPECT_LT(record["bound"]["tflops"], 125.4);
   EXPECT_GT(record["bound"]["least_ms"]["tensor"], record["flops"].get<double>() / 125.4e9);
 }
@@ -137,7 +137,7 @@ TEST(Csv, OnStandardOutputHasALinePerCase) {
   EXPECT_TRUE(contains(lines[2], "volta-fp16acc/fwd/b1/h1/sq9/sk9/d64/causal/p0.1")) << lines[1];
 }
 
-/// The columns of a table of CSV.
+/// The number of columns in a CSV table.
 std::size_t columns_of(const std::string& csv) {
   const std::string head = lines_of(csv).at(0);
   return static_cast<std::size_t>(1 + std::count(head.begin(), head.end(), ','));

@@ -42,7 +42,7 @@ TEST(PatternProgram, EveryKernelIsOkOrSaysWhyNot) {
   }
 }
 
-/// SPLAT's chain, which runs where it is named.
+/// SPLAT's chain, which runs only if it is named.
 TEST(PatternProgram, ABaselineRunsWhereItIsNamed) {
   const std::string flags =
       kProblem + "--dropout 0 --pass fwd,bwd --mask strided:8,sink:4+window:9 ";
@@ -66,7 +66,7 @@ TEST(PatternProgram, ABaselineRunsWhereItIsNamed) {
   }
 }
 
-/// Each product of 16 x 16 x 4 halves is an mma of 2048 FLOPs, and there are two of each pair.
+/// Each 16 x 16 x 4 product of halves is an mma with 2048 FLOPs, and each pair needs two.
 TEST(PatternProgram, PlansCountWhatTheMachineMultiplies) {
   for (const auto& record :
        cases_of("sweep --kernel volta-* --device emulated-v100 --headdim 64,128,256 --seqlen 256 "
@@ -80,14 +80,14 @@ TEST(PatternProgram, PlansCountWhatTheMachineMultiplies) {
                   record["problem"]["head_dim"].get<std::uint64_t>())
         << record["id"];
     EXPECT_GE(work["pairs_executed"], work["pairs_visible"]);
-    // Bands of residues, here of 128 tokens, have no lists.
+    // Bands of residues, here with 128 tokens, have no lists.
     EXPECT_EQ(work["metadata_bytes"] > 0, record["problem"]["mask"] != "dilated:40:2")
         << record["id"];
   }
 }
 
-/// A wgmma of N columns is 32 N FLOPs for each of its warps: 64 keys of S, head_dim columns of P V,
-/// of both there are steps of 16.
+/// A wgmma with N columns is 32 N FLOPs for each of its warps: 64 keys of S, head_dim columns of P
+/// V; both have steps of 16.
 TEST(PatternProgram, PlansCountWhatHoppersWarpgroupsMultiply) {
   for (const auto& record : cases_of(
            "sweep --kernel hopper-* --device emulated-h100 --headdim 64,128,256 --seqlen 448 "
@@ -95,7 +95,7 @@ TEST(PatternProgram, PlansCountWhatHoppersWarpgroupsMultiply) {
     ASSERT_EQ(record["status"], "ok") << record["id"] << record["reason"];
     const auto& work = record["mask_work"];
     EXPECT_TRUE(work["why_no_plan"].is_null()) << record["id"];
-    constexpr std::uint64_t kPairs = 64 * 64;  // of a warpgroup's part of a tile
+    constexpr std::uint64_t kPairs = 64 * 64;  // in a warpgroup's part of a tile
     const std::uint64_t steps = record["problem"]["head_dim"].get<std::uint64_t>() / 16 + 64 / 16;
     EXPECT_EQ(work["pairs_executed"].get<std::uint64_t>() % kPairs, 0) << record["id"];
     EXPECT_EQ(record["emulation"]["mma"].get<std::uint64_t>(),
@@ -177,7 +177,7 @@ TEST(PatternProgram, AChangedFileIsAnotherCase) {
   EXPECT_FALSE(contains(id_of("d=-4:1\n"), path));
 }
 
-/// What the sample of a long sequence is compared on has the places where the pattern changes.
+/// The compared sample of a long sequence contains the rows where the pattern changes.
 TEST(PatternProgram, LongOnesAreSampled) {
   for (const std::string pass : {"fwd", "bwd"}) {
     const auto record = cases_of(

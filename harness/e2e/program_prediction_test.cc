@@ -1,4 +1,4 @@
-// What the program says of a V100 that it does not have, with cycles that are no kernel's.
+// What the program predicts for a V100, with made-up cycles.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -115,7 +115,8 @@ TEST(ProgramPrediction, OfADeterministicPassIsThatOfItsKernels) {
   const Json run = run_of(test_cycles(), kPredictedSweep + "--pass bwd --deterministic ");
   EXPECT_EQ(case_of(run, "volta-fp32acc")["predicted_reason"]["message"],
             "no cycles of volta-fp32acc/bwd/d64/deterministic in kernels/volta/cycles.json");
-  // Of so many tokens that dQ has sums of all queries (kernels/volta/backward/relay_plan.h).
+  // With so many tokens that sums over all queries make up dQ
+  // (kernels/volta/backward/relay_plan.h).
   const Json other = run_of(test_cycles(),
                             "sweep --device emulated-v100 --kernel volta-fp32acc --pass bwd "
                             "--dry-run --headdim 64 --seqlen 600 --causal false --dropout 0 "
@@ -132,16 +133,16 @@ TEST(ProgramPrediction, IsKeptByResumeReportAndMerge) {
   const ProgramResult merged =
       run_with(cycles, "merge " + half + " " + other + " -o " + path_in(folder, "whole"));
   ASSERT_EQ(merged.exit_code, 0) << merged.err;
-  const std::string sentence = " 0.00670 ";  // of the table
+  const std::string sentence = " 0.00670 ";  // in the table
   EXPECT_TRUE(contains(run_with({}, "report " + path_in(folder, "whole")).out, sentence));
   const ProgramResult resumed = run_with(cycles, "sweep --resume " + half + " --shard=1/1");
   EXPECT_EQ(resumed.exit_code, 0) << resumed.err;
   EXPECT_TRUE(contains(resumed.out, sentence)) << resumed.out;
 }
 
-/// The run as if it had been timed, for so much longer than is likely.
+/// The run as if it had been timed, with `times` times the likely time.
 void plant_times(Json& run, double times) {
-  run.erase("run_hash");  // changed on purpose
+  run.erase("run_hash");  // a deliberate change
   for (Json& each : run["cases"]) {
     const double ms = times * each["predicted"]["time_ms"]["likely"].get<double>();
     each["time_ms"] = {{"median", ms}, {"mean", ms}, {"min", ms}, {"max", ms},

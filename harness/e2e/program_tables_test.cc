@@ -1,4 +1,5 @@
-// What the program prints for people: it fits, names what it leaves out, and ends in a kernel.
+// What the program prints for people: it fits the width, names what it leaves out, and ends with a
+// kernel.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -164,7 +165,7 @@ TEST(Json, HasListsInLinesThatAPersonReads) {
   ASSERT_NE(samples, lines.end());
   EXPECT_TRUE((samples + 1)->starts_with("          0.")) << *(samples + 1);
   EXPECT_GT(std::count((samples + 1)->begin(), (samples + 1)->end(), ','), 3) << *(samples + 1);
-  EXPECT_LT(lines.size(), 220u * 144);  // a case
+  EXPECT_LT(lines.size(), 220u * 144);  // per case
 }
 
 }  // namespace

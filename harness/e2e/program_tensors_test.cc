@@ -37,7 +37,7 @@ Problem small_problem() {
   return problem;
 }
 
-/// A file of what the program would draw for small_problem().
+/// A file with the tensors that the program would generate for small_problem().
 class OwnTensorsProgram : public testing::Test {
  protected:
   OwnTensorsProgram() {
@@ -55,7 +55,7 @@ class OwnTensorsProgram : public testing::Test {
     return Json::parse(result.out);
   }
 
-  /// The bytes of a saved tensor, whose dtype and shape are checked.
+  /// The bytes of a saved tensor; checks its dtype and shape.
   std::string saved(const std::string& name, const std::string& dtype,
                     const std::vector<std::uint64_t>& shape) const {
     std::ifstream file(saved_path_, std::ios::binary);

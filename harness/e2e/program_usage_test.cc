@@ -1,5 +1,5 @@
-// What cannot be done is refused in one line that says what, why and what is allowed, before
-// anything is written.
+// Invalid input is rejected in one line that says what, why and what is allowed, before anything is
+// written.
 #include <gtest/gtest.h>
 
 #include <ostream>
@@ -87,7 +87,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"Pass", "sweep --pass forward", 2, "--pass: unknown 'forward'", "allowed: fwd"}),
     name_of_refusal);
 
-/// What people type who know other programs, and half a name.
+/// Habits from other programs, and half-typed names.
 INSTANTIATE_TEST_SUITE_P(
     Habits, BadInput,
     testing::Values(
@@ -223,7 +223,7 @@ ProgramResult run_words(const std::vector<std::string>& argv) {
   return {exit_code, out.str(), err.str()};
 }
 
-/// Nobody reads a megabyte of what they typed, and what is allowed stands at the end.
+/// A long input is not repeated in full, and the allowed values come at the end.
 TEST(LongInput, IsNotEchoedWhole) {
   const TemporaryFolder folder;
   const std::string path = path_in(folder, "file"), text(100'000, 'x');

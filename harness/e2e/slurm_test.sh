@@ -1,18 +1,19 @@
 #!/usr/bin/env bash
-# A cluster for real: the Slurm lines of harness/README.md, on a Slurm of this one host.
+# Runs the Slurm lines of harness/README.md on a Slurm cluster of this one host.
 #
 #   harness/e2e/slurm_test.sh SPARKBENCH
 #
-# Starts munged, slurmctld and slurmd with folders and ports of their own, submits the README's
-# batch file over a small grid, kills one of its jobs and leaves one out, merges what there is,
-# submits these two again, merges, and compares with the sweep in one piece. Ends the daemons
-# whatever happens. Exit status 77: skipped, for want of Slurm or of root, which its daemons need.
+# Starts munged, slurmctld and slurmd with their own folders and ports, and submits the README's
+# batch file with a small grid. Kills one of its jobs and leaves one out, merges the rest, submits
+# these two again, merges, and compares with the sweep in one piece. Always ends the daemons. Exit
+# status 77: skipped, without Slurm or without root, which its daemons need.
 set -euo pipefail
 export PATH=$PATH:/usr/sbin:/sbin
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 sparkbench=$(realpath "$1")
-# Of eight shards the third and the fourth have the longest sequences, to be killed in.
+# Of eight shards the third and the fourth have the longest sequences, so that they can be killed
+# meanwhile.
 readonly grid="--device emulated-v100 --pass fwd --headdim 64 --heads 2 --batch 1 --causal both \
 --dropout 0.1 --seqlen 64,1024,80,96,112,1000,128,144"
 readonly killed=3 left_out=6
@@ -99,9 +100,9 @@ GresTypes=gpu
 NodeName=$(hostname -s) NodeAddr=127.0.0.1 CPUs=$(nproc) Gres=gpu:2 State=UNKNOWN
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 END
-  # Two devices that pose as GPUs, for what the batch file asks for; it runs on the emulated V100.
+  # Two devices pose as GPUs for the batch file, which then runs on the emulated V100.
   printf 'Name=gpu File=%s\n' /dev/null /dev/zero >"$work/gres.conf"
-  # A container may have no cgroups. Older ones do without when nothing asks for them.
+  # A container may have no cgroups. Older versions do without if nothing asks for them.
   local version
   version=$(slurmd -V | grep -o '[0-9]*' | head -n 1)
   ((version < 23)) || echo "CgroupPlugin=disabled" >"$work/cgroup.conf"
@@ -121,7 +122,7 @@ END
 node_is_idle() { [[ $(sinfo -h -o %t) == idle ]]; }
 queue_is_empty() { [[ -z $(squeue -h) ]]; }
 
-# The README's batch file, with a small grid for the paper's.
+# The README's batch file, with a small grid instead of the paper's.
 write_batch_file() {
   sed -n '/^#!\/bin\/bash$/,/^```$/{/^```$/d;p}' "$here/../README.md" \
     | sed "s/--preset paper-forward/$grid/" >sweep.sbatch
@@ -131,7 +132,7 @@ write_batch_file() {
 
 has_begun() { [[ $(wc -l <"part-$1/cases.jsonl") -ge 1 ]]; }
 
-# Expects the exit status, and each text in what was said.
+# Expects the exit status, and each text in the output.
 expect_merge() {
   local want=$1 got=0
   shift

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the program shows at a terminal: its width, its colours, one line of progress.
+"""Tests the output at a terminal: its width, its colours, one line of progress.
 
     terminal_test.py PROGRAM
 """
@@ -25,7 +25,7 @@ SWEEP = (
 
 
 def at_terminal(arguments, columns=80, **environment):
-    """What the program writes to a terminal of so many columns."""
+    """The program's output at a terminal with that many columns."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     clean = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "NO_COLOR", "TERM")}

@@ -33,12 +33,12 @@ inline std::string path_in(const TemporaryFolder& folder, const std::string& nam
   return (folder.path() / name).string();
 }
 
-/// Whether `text` has `part` in it.
+/// Whether `text` contains `part`.
 inline bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-/// One line that starts with the program's name and has `says` in it, on the error stream alone.
+/// One line that starts with the program's name and contains `says`, only on the error stream.
 inline void expect_refused(const ProgramResult& result, int exit_code, const std::string& says) {
   EXPECT_EQ(result.exit_code, exit_code);
   EXPECT_EQ(result.out, "");

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Every command that prints for people, on real data: at 80 and 120 columns no line is longer, and in
-a pipe no line of a table is longer than 120 characters.
+"""Runs every command that prints for people on real data: at 80 and 120 columns no line is longer,
+and in a pipe no table line exceeds 120 characters.
 
     widths_test.py PROGRAM
 """
@@ -20,7 +20,7 @@ LISTING = ROOT / "harness/model/sass/testdata/small_forward"
 RUNS = sorted(path.parent for path in PUBLISHED.rglob("run.json")) + sorted(
     PUBLISHED.rglob("torch-*.json")
 )
-PIPE = 120  # what results/README.md says
+PIPE = 120  # as in results/README.md
 TINY = (
     "--device emulated-v100 --headdim 64 --seqlen 9,17 --heads 1 --batch 1 --causal both "
     "--dropout 0.1"
@@ -29,9 +29,9 @@ COMMANDS = (
     "sweep encoder accuracy run report merge diff list info mask inspect predict check-arithmetic "
     "completion man"
 ).split()
-# What is to be copied stays whole: a command, an address.
+# Text for copying stays whole: a command, an address.
 TO_BE_COPIED = re.compile(r" +(repeat:? +)?(sparkbench|sweeps/\S+\.py) | *\(?https://\S+$")
-# A case that has no result, and why, in another's words.
+# A case without a result, and the reason, in another program's words.
 OF_A_CASE = re.compile(r"^(failed|skipped|incorrect) \S+  ")
 PROGRAM = ""
 
@@ -47,7 +47,7 @@ def run(*words, columns=None, may_find=()):
 
 
 def is_sentence(line):
-    """In a pipe a sentence is a line. Cells are two spaces apart where lines are not too long."""
+    """In a pipe a sentence is a line. Cells are two spaces apart if lines are not too long."""
     return OF_A_CASE.match(line) or not (line.startswith(" ") or "  " in line)
 
 
@@ -71,7 +71,7 @@ class Fits(unittest.TestCase):
         run("sweep", *TINY, "-q", "--kernel", "volta-*", "--seed", "5", "--out", cls.folder / "some")
 
     def check(self, *words, may_find=(), wants=1):
-        """At both widths, by either way to say them, and in a pipe."""
+        """At both widths, set in either way, and in a pipe."""
         for width in (80, 120):
             text = run(*words, columns=width, may_find=may_find)
             self.assertGreaterEqual(len(text.splitlines()), wants, words)

@@ -13,7 +13,7 @@
 namespace sparkbench {
 namespace {
 
-/// Without what weights, inputs and oracle do not depend on.
+/// Drops the fields that do not affect weights, inputs and oracle.
 std::string key_of(const CaseProblem& problem) {
   CaseProblem alike = problem;
   alike.layer->rest = Rest::kFused;
@@ -21,7 +21,7 @@ std::string key_of(const CaseProblem& problem) {
   return make_problem_key(alike);
 }
 
-/// All sequences have the user's first one's tensors where there are such.
+/// If the user brings tensors of one sequence, all sequences use them.
 LayerTensors repeated(const LayerTensors& first, int batch) {
   LayerTensors all = first;
   for (std::vector<Half>* rows : {&all.x, &all.d_y}) {

@@ -1,4 +1,5 @@
-// Runs an encoder layer on a GPU: judges it, and times it, its stages and it as a CUDA graph.
+// Runs an encoder layer on a GPU: verifies it, and times it as a whole, by stage, and as a CUDA
+// graph.
 #pragma once
 
 #include <memory>
@@ -13,11 +14,12 @@ namespace sparkbench {
 
 class GpuLayerRunner {
  public:
-  /// Layers of one problem should follow each other: they share weights, oracle and the unfused
-  /// layer that they are judged by and take turns with. `unfused` is the attention of that.
+  /// Layers of one problem should be adjacent: they share weights, oracle and the unfused layer,
+  /// which sets their tolerance and whose samples alternate with theirs. `unfused` is that layer's
+  /// attention.
   void run(const Candidate& candidate, const Candidate& unfused, Device& device,
            const RunSettings& settings, bool is_verified, CaseRecord& record);
-  /// After a failure: a device in doubt gets its layer anew.
+  /// After a failure the device gets the layer again.
   void forget() { loaded_ = nullptr; }
 
  private:

@@ -1,4 +1,4 @@
-// What becomes of a layer on a GPU, by one that is none.
+// Tests the handling of a layer on a GPU with a fake layer.
 #include "harness/encoder/gpu_layer_runner.h"
 
 #include <gtest/gtest.h>
@@ -16,15 +16,15 @@ namespace {
 
 constexpr double kUnfusedError = 4e-4;
 
-/// What a layer is told to do.
+/// The layer's scripted behaviour.
 struct Script {
-  double error = kUnfusedError;  // of every part of what is not the unfused layer
+  double error = kUnfusedError;  // of every part, except for the unfused layer
   double unfused_error = kUnfusedError;
-  std::string wrong_stage;  // errs by `error`, too
+  std::string wrong_stage;  // has `error`, too
   bool has_room_for_oracle = true, has_room_for_unfused = true;
   bool has_graph = true;
   std::vector<float> judged, timed;  // dropout of the layers
-  std::size_t tokens = 0;            // of the last that was loaded
+  std::size_t tokens = 0;            // of the last loaded layer
 };
 
 ErrorMetrics metrics_of(double rel_l2) {

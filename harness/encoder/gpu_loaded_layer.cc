@@ -39,7 +39,7 @@ class GpuLoadedLayer : public LoadedLayer {
       if (options.pass != Pass::kForward) gradients = gradient_errors(ready.layer(), exact);
       stages = run_stages(ready, exact, variant.rest);
     }
-    // The layer's memory is free again: fp64 needs no more than the whole layer in fp64 did.
+    // The layer's memory is free again, and fp64 stages need no more than the whole fp64 layer did.
     for (const auto& [stage, got] : stages) {
       errors.push_back({std::string(name_of(stage)),
                         error_of(got, exact_stage_on_gpu(stage, shape_of(work_, variant.rest),
@@ -72,9 +72,9 @@ class GpuLoadedLayer : public LoadedLayer {
   LayerNeeds needs(const LayerVariant& variant, const RunOptions& options) override {
     const ReadyLayer ready(on_gpu(), variant, options);
     ready.precede();
-    ready.enqueue();  // what is only done once, such as loading a kernel, is done
+    ready.enqueue();  // one-time work, such as loading a kernel, is then done
     stream().synchronize();
-    std::string why_not;  // as time() tells
+    std::string why_not;  // time() reports the reason
     const std::unique_ptr<GpuGraph> graph = recorded(ready, why_not);
     return {ready.bytes(), graph != nullptr ? std::optional(graph->launches()) : std::nullopt};
   }
@@ -85,7 +85,7 @@ class GpuLoadedLayer : public LoadedLayer {
     const std::size_t elements = work_.tensors.x.size();
     const DeviceBuffer f(elements * sizeof(Half));
     layer.forward([&](Stage stage) {
-      if (stage != Stage::kFf2) return;  // before another tensor takes the place of this one
+      if (stage != Stage::kFf2) return;  // before another tensor overwrites it
       CUDA_CHECK(cudaMemcpyAsync(f.as<Half>(), layer.tensor("f"), f.bytes(),
                                  cudaMemcpyDeviceToDevice, stream().get()));
     });
@@ -95,7 +95,7 @@ class GpuLoadedLayer : public LoadedLayer {
                                          exact.before_residual)}};
   }
 
-  /// Of the forward pass before.
+  /// For the preceding forward pass.
   std::vector<PartError> gradient_errors(const GpuLayer& layer,
                                          const ExactLayerResult& exact) const {
     layer.backward();
@@ -131,7 +131,7 @@ class GpuLoadedLayer : public LoadedLayer {
   OnGpu on_gpu() const { return {work_, data_, library_, stream(), cublas_}; }
   const CudaStream& stream() const { return timer_.stream(); }
 
-  /// Computed when it is first asked for; with gradients it serves a forward pass, too.
+  /// Computed on first use. A result with gradients also serves a forward pass.
   const ExactLayerResult& exact_result(bool has_backward) {
     if (!exact_ || (has_backward && exact_->gradients.empty())) {
       exact_ = exact_layer_on_gpu(work_.shape, work_.problem, work_.tensors, has_backward,
@@ -140,9 +140,9 @@ class GpuLoadedLayer : public LoadedLayer {
     return *exact_;
   }
 
-  /// What the last residual is added to, from F as it is behind its stage: what follows there in
-  /// launches that store no branch is done here, in fp32 as there. Unfused, F has its bias, and
-  /// pre-LN, where the residual is a part of the stage, has been dropped, too.
+  /// The branch before the last residual, from F after its stage. If launches store no branch, this
+  /// applies the remaining operations in fp32, as the launches do. Unfused, F includes its bias;
+  /// for pre-LN, where the residual is part of the stage, also dropout.
   std::vector<Half> last_branch(std::vector<Half> branch, Rest rest) const {
     const bool has_bias = rest == Rest::kUnfused;
     if (has_bias && work_.shape.norm == NormPlace::kPre) return branch;
@@ -166,7 +166,7 @@ class GpuLoadedLayer : public LoadedLayer {
     try {
       return std::make_unique<ReadyLayer>(on_gpu(), *variant, options);
     } catch (const OutOfDeviceMemory&) {
-      return nullptr;  // it is timed alone
+      return nullptr;  // it is then timed by itself
     }
   }
 
@@ -186,7 +186,7 @@ class GpuLoadedLayer : public LoadedLayer {
     return stage_ms;
   }
 
-  /// Null where no graph can hold the pass.
+  /// Null if no graph can contain the pass.
   std::unique_ptr<GpuGraph> recorded(const ReadyLayer& ready, std::string& why_not) const {
     try {
       return std::make_unique<GpuGraph>(stream(), [&] { ready.enqueue(); });

@@ -10,8 +10,8 @@ struct cublasContext;
 
 namespace sparkbench {
 
-/// Uploads the weights and inputs to the current GPU. References compute with the handle, which is
-/// the device's. Throws OutOfDeviceMemory.
+/// Uploads the weights and inputs to the current GPU. References use `cublas`, which belongs to the
+/// device. Throws OutOfDeviceMemory.
 std::unique_ptr<LoadedLayer> load_layer_on_gpu(const LayerWork& work, GpuTimer& timer,
                                                const std::shared_ptr<cublasContext>& cublas);
 

@@ -20,7 +20,7 @@ inline std::vector<Half> download_halves(const Half* data, std::size_t elements)
   return host;
 }
 
-/// What every layer on the GPU shares, and outlives.
+/// Shared by every layer on the GPU; outlives them.
 struct OnGpu {
   const LayerWork& work;
   const LayerDataOnGpu& data;
@@ -35,7 +35,7 @@ inline LayerShape shape_of(const LayerWork& work, Rest rest) {
   return shape;
 }
 
-/// Where packed sequences begin, in the GPU's memory.
+/// The offsets of varlen sequences, in the GPU's memory.
 class OffsetsOnGpu {
  public:
   explicit OffsetsOnGpu(const Problem& problem)
@@ -43,9 +43,9 @@ class OffsetsOnGpu {
     if (!problem.lengths) return;
     CUDA_CHECK(cudaMemcpy(offsets_.as<int>(), problem.lengths->cu_seqlens_q().data(),
                           offsets_.bytes(), cudaMemcpyHostToDevice));
-    CUDA_CHECK(cudaDeviceSynchronize());  // streams that do not block would come before it
+    CUDA_CHECK(cudaDeviceSynchronize());  // a non-blocking stream would not wait for the copy
   }
-  /// A layer has as many keys as rows. Nulls where sequences are alike.
+  /// A layer has as many keys as rows. Null pointers if all sequences have one length.
   PackedLengths lengths() const {
     if (offsets_.bytes() == 0) return {};
     return {batch_, offsets_.as<int>(), offsets_.as<int>()};
@@ -77,7 +77,7 @@ class ReadyLayer {
     stream_.synchronize();
   }
 
-  /// One stage of a forward pass from these inputs, in memory that is poisoned else.
+  /// One stage of a forward pass from these inputs; other memory is poisoned.
   std::vector<Half> run_stage(Stage stage, const StageTensors& tensors, const StageInputs& inputs,
                               Rest rest, std::size_t elements) const {
     layer_.poison();
@@ -93,7 +93,7 @@ class ReadyLayer {
 
   const GpuLayer& layer() const { return layer_; }
 
-  /// A backward pass begins with what a forward pass leaves.
+  /// A backward pass starts from a forward pass's results.
   void precede() const {
     if (pass_ != Pass::kBackward) return;
     layer_.forward();

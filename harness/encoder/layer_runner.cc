@@ -14,12 +14,12 @@
 namespace sparkbench {
 namespace {
 
-/// Of each arithmetic's products, so that a layer takes some seconds on two cores.
+/// For each arithmetic's products, so that a layer takes some seconds on two cores.
 constexpr double kMostCheckedFlops = 3e9;
 
 bool layer_has_backward(const CaseProblem& problem) { return problem.pass != Pass::kForward; }
 
-/// Without what does not change the exact result.
+/// Drops the fields that do not affect the exact result.
 std::string oracle_key_of(const CaseProblem& problem) {
   CaseProblem alike = problem;
   alike.layer->rest = Rest::kFused;
@@ -38,7 +38,7 @@ Problem first_sequence(const Problem& problem) {
   return first;
 }
 
-/// The first `count`, packed: each is the batch entry that it is among all.
+/// The first `count`, as varlen; each keeps its batch index.
 Problem first_sequences(const Problem& problem, int count) {
   std::vector<SequenceLength> lengths;
   lengths.reserve(static_cast<std::size_t>(count));
@@ -48,7 +48,7 @@ Problem first_sequences(const Problem& problem, int count) {
   return with_lengths(problem, std::make_shared<const SequenceLengths>(lengths));
 }
 
-/// How many of the first do not take too long; at least up to the first that is not empty.
+/// How many leading sequences are affordable; at least up to the first that is not empty.
 int affordable_sequences(const CaseProblem& problem) {
   double flops = 0;
   bool has_tokens = false;
@@ -61,7 +61,7 @@ int affordable_sequences(const CaseProblem& problem) {
   return problem.batch;
 }
 
-/// Of sequences of which at most the last has too many rows for all to be checked.
+/// For sequences of which at most the last has too many rows to check all.
 std::optional<LayerRows> rows_to_check(const CaseProblem& problem, const Problem& sequences) {
   const Problem last = sequences.lengths ? sequences.alone(sequences.batch - 1) : sequences;
   const auto seqlen = static_cast<std::size_t>(last.seqlen_q);

@@ -1,4 +1,4 @@
-// Runs an encoder layer on an emulated device, and judges it.
+// Runs an encoder layer on an emulated device and verifies it.
 #pragma once
 
 #include <memory>
@@ -12,22 +12,22 @@
 
 namespace sparkbench {
 
-/// What of a layer is computed and checked: some of its sequences, and rows of these.
+/// The part of a layer that is computed and checked: some sequences, and rows of these.
 struct LayerPart {
   Problem problem;
   LayerRows rows;
   bool is_everything = false;
 };
 
-/// Of sequences that are alike, the first; of packed ones, as many of the first as do not take too
-/// long. Where one alone, the first that is not empty, takes too long, the last tile of kSampleRows
-/// of it; none where that does, too. A backward pass is checked whole.
+/// If all sequences have one length, the first; for varlen, as many leading ones as are affordable.
+/// If even the first that is not empty is too expensive, its last tile of kSampleRows; none if that
+/// is too expensive too. A backward pass is checked whole.
 std::optional<LayerPart> part_to_check(const CaseProblem& problem);
 
 class LayerRunner {
  public:
-  /// Puts errors and verdict into the record (layer_verdict.h). What is not verified is not
-  /// computed. Layers of one problem should follow each other: they share their oracle.
+  /// Puts errors and verdict into the record (layer_verdict.h). Computes only what is verified.
+  /// Layers of one problem should be adjacent, because they share their oracle.
   void run(const Candidate& candidate, const RunSettings& settings, CaseRecord& record);
 
  private:

@@ -12,8 +12,8 @@
 namespace sparkbench {
 namespace {
 
-/// An unfused computation keeps P for its backward pass, and dropout(P) where that differs; a fused
-/// kernel computes it anew.
+/// An unfused computation stores P for its backward pass, and dropout(P) if that differs; a fused
+/// kernel recomputes it.
 AttentionMemory memory_of(std::uint64_t forward, std::uint64_t backward, bool keeps_p,
                           const CaseProblem& problem) {
   if (!keeps_p || problem.pass == Pass::kForward) return {forward, backward, 0};
@@ -35,7 +35,7 @@ AttentionMemory unfused_memory(const CaseProblem& problem) {
   return memory_of(of(Pass::kForward), of(Pass::kBackward), true, problem);
 }
 
-/// Input and output, backward their gradients and those of weights; where sequences begin.
+/// Input and output; for a backward pass also their gradients and those of weights; varlen offsets.
 std::uint64_t io_bytes(const LayerShape& shape, const CaseProblem& problem) {
   const std::uint64_t rows = problem.q_elements() * sizeof(Half), weights = weight_bytes(shape);
   const std::uint64_t offsets = offset_bytes(problem);

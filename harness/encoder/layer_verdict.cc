@@ -22,9 +22,9 @@ Accuracy accuracy_of_output(const ErrorMetrics& error, const ErrorMetrics& same,
   return accuracy;
 }
 
-/// What an fp16 layer errs by at most, where its arguments fit into fp16: some parts in a thousand,
-/// with ReLU some in a hundred (reference/encoder/README.md). A measure that errs by more says
-/// nothing of what is measured by it.
+/// The largest error of an fp16 layer whose arguments fit into fp16: some parts in a thousand, with
+/// ReLU some in a hundred (reference/encoder/errors.md). A baseline with a larger error is no
+/// standard.
 constexpr double kMostOfMeasure = 0.05;
 
 void warn_of_measure(const std::vector<PartError>& measure, CaseRecord& record) {

@@ -1,4 +1,4 @@
-// An encoder layer in a device's memory, and what is asked of it.
+// The interface of an encoder layer in a device's memory.
 #pragma once
 
 #include <optional>
@@ -13,9 +13,9 @@
 
 namespace sparkbench {
 
-/// What a layer is of. x and d_y of `tensors` have all tokens of all sequences.
+/// The layer's definition. x and d_y of `tensors` have all tokens of all sequences.
 struct LayerWork {
-  LayerShape shape;  // its rest is a variant's
+  LayerShape shape;  // its rest comes from a variant
   Problem problem;
   const LayerTensors& tensors;
 };
@@ -30,33 +30,32 @@ struct LayerVariant {
   }
 };
 
-/// What one variant took.
+/// The times of one variant.
 struct LayerTimes {
   Timing whole;
-  std::optional<Timing> baseline;  // of the other variant, by turns; none where memory has no room
+  std::optional<Timing> baseline;  // of the other variant, interleaved; none if memory has no room
   std::optional<Timing> graph;     // of the whole as a CUDA graph
   std::string why_no_graph;
   std::vector<std::pair<std::string, double>> stage_ms;  // medians, by name_of(Stage)
 };
 
-/// What a variant was seen to need.
+/// The resources that a variant was measured to need.
 struct LayerNeeds {
   std::uint64_t bytes_over_weights = 0;
-  std::optional<int> launches;  // kernels and copies of the pass, counted in a CUDA graph of it
+  std::optional<int> launches;  // kernels and copies of the pass, counted in a CUDA graph
 };
 
 class LoadedLayer {
  public:
   virtual ~LoadedLayer() = default;
 
-  /// Computes the layer in fp64 over all tokens, unless it is there. False where the memory has no
-  /// room for it.
+  /// Computes the layer in fp64 over all tokens on first use. False if there is too little memory.
   virtual bool has_oracle(const RunOptions& options) = 0;
-  /// Errors of the output, of what the last residual is added to, of each stage given the oracle's
-  /// values rounded to fp16, in the order of the stages, and, of a backward pass, of each gradient.
-  /// From poisoned memory.
+  /// Errors of the output, of the branch before the last residual, of each stage given the oracle's
+  /// values rounded to fp16 (in the order of the stages), and, for a backward pass, of each
+  /// gradient. Memory is poisoned before.
   virtual std::vector<PartError> errors(const LayerVariant& variant, const RunOptions& options) = 0;
-  /// `baseline`, if it is not null, takes turns.
+  /// Alternates with `baseline`, unless it is null.
   virtual LayerTimes time(const LayerVariant& variant, const LayerVariant* baseline,
                           const RunOptions& options) = 0;
   virtual LayerNeeds needs(const LayerVariant& variant, const RunOptions& options) = 0;

@@ -26,7 +26,7 @@ std::string text_of_extents(const Extents& extents) {
   return fmt::format("[{}]", fmt::join(extents, ", "));
 }
 
-/// Of w_1, which is [ffn, hidden].
+/// From w_1, which is [ffn, hidden].
 LayerShape shape_of_file(const TensorFile& file) {
   const Extents extents = file.extents_of("w_1");
   if (extents.size() != 2) {

@@ -12,7 +12,7 @@ namespace {
 constexpr int kSeqlen = 3;
 const LayerShape small_shape{.hidden = 16, .ffn = 24};
 
-/// A layer's tensors, as a file has them.
+/// A layer's tensors, in a file's form.
 std::vector<TestTensor> file_tensors(bool has_bias = true) {
   LayerTensors values = make_layer_tensors(small_shape, kSeqlen, 1);
   std::vector<TestTensor> tensors;
@@ -37,7 +37,7 @@ class OwnLayerFile : public testing::Test {
     }
     return "no error";
   }
-  /// All but the one of that name, and `other` in its place if it has a name.
+  /// All but the tensor of that name, plus `other` if it has a name.
   std::vector<TestTensor> with(const std::string& name, const TestTensor& other) {
     std::vector<TestTensor> tensors = file_tensors();
     std::erase_if(tensors, [&](const TestTensor& tensor) { return tensor.name == name; });

@@ -8,20 +8,20 @@
 namespace sparkbench {
 namespace {
 
-constexpr double kHostFlopsPerSecond = 1e9;  // of two cores: emulator, fp64 and unfused reference
-constexpr double kHostSeconds = 0.03;        // buffers, the record on the disk
-constexpr double kHostBytesPerSecond = 1e8;  // inputs, drawn one by one
-constexpr double kPeakFraction = 1.0 / 3;    // that an attention kernel is assumed to reach
-constexpr double kUnknownTflops = 10, kUnknownGbps = 300;  // of a chip that is not in the table
+constexpr double kHostFlopsPerSecond = 1e9;  // on two cores: emulator, fp64 and unfused reference
+constexpr double kHostSeconds = 0.03;        // buffers, and writing the record to disk
+constexpr double kHostBytesPerSecond = 1e8;  // inputs, generated one by one
+constexpr double kPeakFraction = 1.0 / 3;    // assumed for an attention kernel
+constexpr double kUnknownTflops = 10, kUnknownGbps = 300;  // for a chip outside the table
 constexpr int kVerifyingLaunches = 3;
 
 double share_of(std::size_t rows, double all) {
   return std::min(1.0, static_cast<double>(rows) / std::max(1.0, all));
 }
 
-/// The part of all FLOPs that the check plan's rows take: at least some of them, however long
-/// sequences are. A backward pass computes O and LSE, 2 of its 5 parts, of the rows that bear on
-/// it.
+/// The share of all FLOPs for the check plan's rows: at least a minimum of rows, however long
+/// sequences are. A backward pass computes O and LSE, 2 of its 5 products, for the rows that it
+/// depends on.
 double sampled_share(const CaseProblem& problem, const CheckBudget& budget) {
   const auto rows = static_cast<double>(problem.lse_elements());
   if (problem.pass == Pass::kForward) {

@@ -1,4 +1,4 @@
-// About how long a case will take. An estimate, for people who plan their day.
+// Estimates how long a case takes, so that people can plan.
 #pragma once
 
 #include <vector>
@@ -10,14 +10,13 @@ namespace sparkbench {
 
 class CaseCost {
  public:
-  /// `measured`: cases of an earlier run, of which those with an elapsed time correct the
-  /// estimates.
+  /// `measured`: cases of an earlier run; those with an elapsed time correct the estimates.
   CaseCost(const Device& device, const TimingOptions& timing,
            const std::vector<CaseRecord>& measured);
 
-  /// Seconds: of the host, drawing inputs and checking (an emulated device: emulating) what the
-  /// check plan samples at an assumed 1 GFLOP/s, and of a GPU at a third of its peaks, times what
-  /// the measured cases took over what these rules say.
+  /// Seconds. On the host: generating inputs and checking (or emulating) the plan's sample at an
+  /// assumed 1 GFLOP/s. On a GPU: a third of its peaks. Both are scaled by the measured cases' time
+  /// over their estimates.
   double seconds(const CaseRecord& planned) const;
 
   bool is_corrected() const { return is_corrected_; }

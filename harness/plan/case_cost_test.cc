@@ -13,7 +13,7 @@ CaseRecord case_of(std::uint64_t flops) {
   return record;
 }
 
-/// A GPU of 100 TFLOP/s whose results nobody checks. Runs nothing.
+/// A GPU of 100 TFLOP/s whose results are not checked. Runs nothing.
 class FastGpu : public Device {
  public:
   FastGpu() {
@@ -72,7 +72,7 @@ TEST(CaseCost, GrowsUpToWhatTheDeviceEmulates) {
   EXPECT_LT(cost.seconds(case_of_length(1 << 15)), 60.0);
 }
 
-/// The least that is sampled is whole rows, and inputs are drawn whole.
+/// The smallest sample has whole rows, and inputs are generated whole.
 TEST(CaseCost, GrowsWithTheRowsThatAreAlwaysSampled) {
   const auto device = open_emulated_device("emulated-v100");
   const CaseCost cost(*device, {}, {});

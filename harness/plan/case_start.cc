@@ -32,7 +32,7 @@ MemoryBytes predict_memory(const Candidate& candidate, const SweepCase& sweep_ca
           saturating_sum({io, unfused})};
 }
 
-/// A plan is made, and told of, when the case is run.
+/// The tile plan is made and reported when the case runs.
 MaskWork mask_work_of(const Candidate& candidate, const Problem& problem) {
   const PairCounts pairs = pairs_of(problem);
   MaskWork work;
@@ -77,9 +77,10 @@ void add_device_warnings(const Candidate& candidate, const DeviceInfo& device, C
   }
 }
 
-/// The emulated machine keeps beside a kernel's tensors and workspace what was written where, and
-/// the exact result: at most 1.63 times these, in all passes with 16k rows of 16 heads. The
-/// reference on the host keeps no scores: it was seen to need less than the tensors.
+/// In addition to a kernel's tensors and workspace, the emulated machine stores who wrote each
+/// byte, and the exact result: at most 1.63 times as much, over all passes with 16k rows of 16
+/// heads. The reference on the host stores no scores; it was observed to need less than the
+/// tensors.
 std::uint64_t host_bytes_needed(const CaseRecord& record) {
   if (record.role == Role::kReference) return record.memory_bytes->io;
   return static_cast<std::uint64_t>(1.7 * static_cast<double>(record.memory_bytes->predicted));
@@ -106,7 +107,7 @@ std::optional<Reason> why_skipped(const Candidate& candidate, const SweepCase& s
   return std::nullopt;
 }
 
-/// Of what is supported, though this machine may be too small to run it.
+/// For supported cases, even if this machine is too small to run them.
 void add_prediction(const Device& device, const RunSettings& settings, CaseRecord& record) {
   if (settings.cycles == nullptr) return;
   if (record.reason && record.reason->code == kUnsupported) return;

@@ -1,4 +1,4 @@
-// What is known of a case before it is run.
+// The fields of a case's record that are known before it runs.
 #pragma once
 
 #include "harness/devices/device.h"
@@ -8,7 +8,8 @@
 namespace sparkbench {
 
 /// The case's id, work, memory, prediction and warnings, and the line that repeats it; skipped,
-/// with the reason, when it will not be run. `candidate` is the device's of the case's kernel.
+/// with the reason, if it will not run. `candidate` is the device's candidate for the case's
+/// kernel.
 CaseRecord start_record(const SweepCase& sweep_case, const Candidate& candidate,
                         const Device& device, const RunSettings& settings);
 

@@ -1,4 +1,4 @@
-// --dry-run: the cases of a sweep, what memory they take, and about how long.
+// --dry-run: the cases of a sweep, their memory, and an estimate of their time.
 #pragma once
 
 #include "harness/plan/planned_sweep.h"
@@ -6,10 +6,10 @@
 
 namespace sparkbench {
 
-/// Writes the cases to --json, and nothing to any other file. Unless that takes the standard
-/// output, prints a line per case of the shard that is left to do: its id, predicted memory, and
+/// Writes the cases to --json and writes no other file. Unless --json takes the standard output,
+/// prints a line for each case of the shard that is still to do: its id, predicted memory, and
 /// estimated time or why it is skipped; then the totals. With --resume the cases of that folder are
-/// done, and what they took corrects the estimates.
+/// done, and their times correct the estimates.
 void report_dry_run(const PlannedSweep& sweep, const SweepRequest& request, const Streams& streams);
 
 }  // namespace sparkbench

@@ -24,7 +24,7 @@ namespace {
 
 using Tensors = std::shared_ptr<const OwnTensors>;
 
-/// What the tensors say of the problem, as flags.
+/// The problem's extents from the tensors, as flags.
 void use_extents(const Problem& extents, AxisFlags& flags) {
   const CaseProblem problem(Pass::kForward, extents);
   for (const Axis* axis : problem_axes()) {
@@ -33,7 +33,7 @@ void use_extents(const Problem& extents, AxisFlags& flags) {
   }
 }
 
-/// Throws UsageError for a name that is known, but not on this device or machine.
+/// Throws UsageError for a known name that is missing on this device or machine.
 void check_are_here(const AxisFlags& flags, const std::vector<std::string>& known,
                     const Device& device) {
   const auto globs = flags.find("--kernel");
@@ -57,7 +57,7 @@ void check_are_here(const AxisFlags& flags, const std::vector<std::string>& know
   }
 }
 
-/// What the user's own layer says of the problem, as flags.
+/// The problem's extents from the user's own layer, as flags.
 void use_extents(const OwnLayer& layer, AxisFlags& flags) {
   flags["--hidden"] = std::to_string(layer.shape.hidden);
   flags["--ffn"] = std::to_string(layer.shape.ffn);
@@ -66,7 +66,7 @@ void use_extents(const OwnLayer& layer, AxisFlags& flags) {
   flags["--batch"] = std::to_string(layer.batch);
 }
 
-/// Throws UsageError for a backward pass of tensors without the gradient that it begins with.
+/// Throws UsageError for a backward pass with tensors that lack the incoming gradient.
 void require_gradient(const std::vector<SweepCase>& cases, const std::string& path,
                       const std::vector<Half>& gradient, const char* name) {
   if (!gradient.empty() || !has_backward(cases)) return;
@@ -74,7 +74,7 @@ void require_gradient(const std::vector<SweepCase>& cases, const std::string& pa
       fmt::format("--tensors: '{}' has no tensor '{}', which a backward pass needs", path, name));
 }
 
-/// What --kernel may name, or where it names nothing what is chosen.
+/// The names that --kernel may use or, without --kernel, the chosen kernels.
 std::vector<std::string> known_kernels(const AxisFlags& flags, const Device& device) {
   const auto globs = flags.find("--kernel");
   const bool is_named = globs != flags.end() && globs->second != "*";
@@ -85,7 +85,7 @@ std::vector<std::string> known_kernels(const AxisFlags& flags, const Device& dev
   return known;
 }
 
-/// Leaves the first of the cases that a flag has made alike: two models may differ in that axis.
+/// Keeps the first of equal cases: a flag may override the axis in which two models differ.
 void drop_repeated(std::vector<SweepCase>& cases) {
   std::set<std::string> ids;
   std::erase_if(cases, [&](const SweepCase& each) {
@@ -113,7 +113,7 @@ std::vector<SweepCase> expand(const SweepRequest& request, const Device& device,
   return cases;
 }
 
-/// As --kernel spells it; presets choose none.
+/// In the form of --kernel; presets choose none.
 std::string kernels_asked_for(const SweepOptions& options, const Device& device) {
   const auto given = options.axes.find("--kernel");
   if (given != options.axes.end()) return given->second;

@@ -1,4 +1,4 @@
-// A sweep from its options to its cases, on one device that this process opens.
+// Turns options into the cases of a sweep, on one device that this process opens.
 #pragma once
 
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace sparkbench {
 
-/// What a measuring command asks for.
+/// The request of a measuring command.
 struct SweepRequest {
   SweepOptions options;
   bool is_timed = true;
@@ -27,14 +27,14 @@ class PlannedSweep {
   /// EnvironmentError.
   PlannedSweep(const SweepRequest& request, const std::string& device_name);
 
-  /// Build, environment, method, resolved options; and every case as it is before it is run
+  /// Build, environment, method, resolved options; and every case's record before it runs
   /// (CaseRunner::begin), with its position.
   const RunRecord& plan() const { return plan_; }
 
   /// Runs the case at this position of the plan.
   CaseRecord run(std::size_t position);
 
-  /// What the last case computed, if that is to be saved and it ran to its end.
+  /// The last case's outputs, if they are to be saved and it finished.
   std::optional<PassOutputs> take_outputs() { return runner_->take_outputs(); }
 
   const Device& device() const { return *device_; }

@@ -12,7 +12,7 @@
 namespace sparkbench {
 namespace {
 
-/// "normal,uniform": each once.
+/// "normal,uniform", without duplicates.
 std::string inputs_of(const std::vector<SweepCase>& cases) {
   std::vector<std::string> inputs;
   for (const SweepCase& each : cases) {

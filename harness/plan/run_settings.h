@@ -1,4 +1,4 @@
-// What is the same for every case of a run, from the flags.
+// The settings that all cases of a run share, from the flags.
 #pragma once
 
 #include <functional>
@@ -15,32 +15,31 @@ namespace sparkbench {
 
 struct SweepOptions;
 
-/// Called with the id of a case before it is computed. Tests let things go wrong there.
+/// Called with the id of a case before it is computed. Tests inject faults there.
 using CaseHook = std::function<void(const std::string& case_id)>;
 
-/// What is the same for every case of a run.
+/// The settings that all cases of a run share.
 struct RunSettings {
   InputSpec input;
   std::shared_ptr<const OwnLayer> own_layer;  // null unless layers have the user's own tensors
   TimingOptions timing;
-  bool is_deterministic = false;  // of the backward pass
+  bool is_deterministic = false;  // for the backward pass
   bool is_verified = true;
-  bool keeps_outputs = false;  // of every case, for CaseRunner::outputs()
-  bool times_parts = false;    // of candidates that have any
-  bool is_profiled = false;    // each candidate is launched once, and nothing else is done
+  bool keeps_outputs = false;  // for every case, for CaseRunner::outputs()
+  bool times_parts = false;    // for candidates that have parts
+  bool is_profiled = false;    // only launches each candidate once
   Tolerance tolerance;
-  Method method;         // as it is recorded
+  Method method;         // as recorded
   CaseHook before_case;  // may be empty
-  /// By which a V100's times are predicted; null: they are not. Outlives the run.
+  /// Used to predict a V100's times; null: no predictions. Must outlive the run.
   const CyclesFile* cycles = &embedded_cycles();
 };
 
-/// What every case of the run shares, with generated inputs. `is_timed`: whether the command
-/// measures time where it can.
+/// For generated inputs. `is_timed`: whether the command measures time if the device can.
 RunSettings make_run_settings(const SweepOptions& options, const Device& device, bool is_timed,
                               const std::vector<SweepCase>& cases);
 
-/// Puts the user's own inputs in their place.
+/// Replaces generated inputs by the user's own.
 void use_tensors(std::shared_ptr<const OwnTensors> tensors, RunSettings& settings);
 void use_layer(std::shared_ptr<const OwnLayer> layer, RunSettings& settings);
 

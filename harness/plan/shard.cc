@@ -36,7 +36,7 @@ std::vector<std::size_t> positions_of_shard(const std::vector<CaseRecord>& cases
   const auto [index, count] = parse_shard(shard);
   std::vector<std::size_t> positions;
   std::string problem;
-  int turn = count;  // whose the problem is, from 1
+  int turn = count;  // the shard that gets the problem, from 1
   for (std::size_t position = 0; position < cases.size(); ++position) {
     const std::string key = make_problem_key(cases[position].problem);
     if (key != problem) turn = turn % count + 1;

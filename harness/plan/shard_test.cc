@@ -9,7 +9,7 @@
 namespace sparkbench {
 namespace {
 
-/// Seven problems of three kernels each.
+/// Seven problems with three kernels each.
 std::vector<CaseRecord> cases() {
   std::vector<CaseRecord> all;
   for (int seqlen = 1; seqlen <= 7; ++seqlen) {

@@ -1,4 +1,4 @@
-// What runs the cases of a plan: this process (LocalCases) or worker processes (WorkerPool).
+// Runs the cases of a plan: in this process (LocalCases) or in worker processes (WorkerPool).
 #pragma once
 
 #include <cstddef>
@@ -11,30 +11,30 @@
 
 namespace sparkbench {
 
-/// What happens while cases run.
+/// Callbacks while cases run.
 class CaseEvents {
  public:
   virtual ~CaseEvents() = default;
   virtual void began(const CaseRecord& planned) = 0;
   virtual void ended(CaseRecord record) = 0;
-  /// What a worker printed during a case that ended well.
+  /// The output of a worker during a case that ended well.
   virtual void said(const std::string& text) = 0;
-  /// Time has passed and nothing has happened.
+  /// Time has passed without an event.
   virtual void waited() {}
-  /// Whether to stop: now, where a case can be broken off, and then it is as if it had not begun.
+  /// Whether to stop now. A case that can be interrupted then counts as not begun.
   virtual bool is_stopped() const = 0;
 };
 
 class CaseExecutor {
  public:
   virtual ~CaseExecutor() = default;
-  /// As PlannedSweep::plan().
+  /// See PlannedSweep::plan().
   virtual const RunRecord& plan() const = 0;
-  /// Runs the cases at these positions of the plan; on one device in this order. Cases of one
-  /// problem should be neighbours. Throws EnvironmentError when no device is left to run on, and
-  /// whatever the events throw.
+  /// Runs the cases at these positions of the plan, on one device in this order. Cases of one
+  /// problem should be adjacent. Throws EnvironmentError if no device is left, and whatever the
+  /// events throw.
   virtual void run(const std::vector<std::size_t>& positions, CaseEvents& events) = 0;
-  /// As PlannedSweep::take_outputs(); workers keep none.
+  /// See PlannedSweep::take_outputs(); workers keep no outputs.
   virtual std::optional<PassOutputs> take_outputs() { return std::nullopt; }
 };
 

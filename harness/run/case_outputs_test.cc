@@ -1,4 +1,4 @@
-// Every output of every pass of a case is judged, by what ran.
+// Tests that every output of every pass of a case is verified.
 #include <gtest/gtest.h>
 
 #include "harness/devices/emulated_device.h"
@@ -11,7 +11,7 @@ bool has_warning(const CaseRecord& record, std::string_view code) {
   return find_warning(record, code) != nullptr;
 }
 
-/// Normal inputs of one head of 32 and 256 rows, to be changed.
+/// Normal inputs of one head with 32 dimensions and 256 rows, for changes.
 std::shared_ptr<OwnTensors> normal_tensors(int seqlen = 256) {
   const Problem problem{1, 1, seqlen, seqlen, 32, MaskSpec::full()};
   auto own = std::make_shared<OwnTensors>();
@@ -27,7 +27,7 @@ void change(std::vector<Half>& values, float factor, float addend, std::size_t e
   }
 }
 
-/// Nearly uniform weights of values of about 2000: FP16 sums of a tile's 64 pass 65504.
+/// Nearly uniform weights of values of about 2000: FP16 sums over a tile's 64 exceed 65504.
 std::shared_ptr<OwnTensors> large_values() {
   auto own = normal_tensors();
   change(own->inputs.q, 0.1f, 0);
@@ -35,7 +35,7 @@ std::shared_ptr<OwnTensors> large_values() {
   return own;
 }
 
-/// Scores of -80000 before the scale, which FP16 has no number for.
+/// Scores of -80000 before the scale, which FP16 cannot represent.
 std::shared_ptr<OwnTensors> low_scores() {
   auto own = normal_tensors(64);
   change(own->inputs.q, 0.1f, 100, 32);
@@ -81,7 +81,7 @@ TEST_F(CaseOutputs, OfAForwardPassThatOverflowsAreIncorrect) {
     EXPECT_EQ(record.status, Status::kIncorrect);
     EXPECT_EQ(record.reason.value().message.substr(0, 3), "o: ");
     EXPECT_GT(find_accuracy(record, "o")->nonfinite, 0u);
-    EXPECT_GT(find_accuracy(record, "dq")->nonfinite, 0u);  // from the O that there was
+    EXPECT_GT(find_accuracy(record, "dq")->nonfinite, 0u);  // computed from the given O
     EXPECT_GT(find_accuracy(record, "dk")->nonfinite, 0u);
   }
 }
@@ -138,7 +138,7 @@ TEST_F(CaseOutputs, OfAnEmulatedSampleSayWhereOAndLseAreFrom) {
             find_accuracy(record, "dq")->checked_elements);
 }
 
-/// Few kept pairs and outlying channels: a handful of elements has nearly all of the error.
+/// Few kept pairs and outlier channels: a handful of elements has nearly all of the error.
 class Fp16SumsByChance : public testing::TestWithParam<int> {};
 
 TEST_P(Fp16SumsByChance, AreNotIncorrect) {
@@ -155,7 +155,7 @@ TEST_P(Fp16SumsByChance, AreNotIncorrect) {
   }
 }
 
-/// Those that one draw of the unfused computation's errors calls incorrect, and others.
+/// Some of these are incorrect by one draw of the unfused computation's errors.
 INSTANTIATE_TEST_SUITE_P(OfSeeds, Fp16SumsByChance,
                          testing::Values(0, 3, 4, 17, 20, 21, 25, 27, 33, 34, 38));
 

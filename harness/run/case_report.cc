@@ -16,7 +16,7 @@ namespace sparkbench {
 namespace {
 
 constexpr int kSectorBytes = 32;
-/// Of m8n8k4: four quad-pairs, a product of 8x8x4 each.
+/// For m8n8k4: four quad-pairs, one 8x8x4 product each.
 constexpr double kFlopsPerMma = 4 * 2.0 * 8 * 8 * 4;
 
 /// Lines of a label and a value, under titles.
@@ -36,9 +36,9 @@ class Report {
   std::string text_;
 };
 
-constexpr std::size_t kLabelWidth = 23;  // as Report::line() has it
+constexpr std::size_t kLabelWidth = 23;  // as in Report::line()
 
-/// A line of a label and a value, the value's words in lines of their own where they do not fit.
+/// A line of a label and a value; words of the value that do not fit go to further lines.
 std::string filled_line(const std::string& line, std::size_t width) {
   std::string text = line.substr(0, kLabelWidth);
   std::istringstream words(line.substr(kLabelWidth));
@@ -124,7 +124,7 @@ void add_device_state(const DeviceState& state, Report& report) {
   }
 }
 
-/// Of a reference; a fused kernel has none.
+/// For a reference; a fused kernel has none.
 void add_parts(const CaseRecord& record, Report& report) {
   if (record.role != Role::kReference) return;
   if (!record.parts) {
@@ -227,7 +227,7 @@ void add_accuracy(const Accuracy& accuracy, Report& report) {
   add_dropout(accuracy, report);
 }
 
-/// Whether their number tells their FLOPs: wgmma has many sizes.
+/// Whether their number gives their FLOPs: wgmma has many sizes.
 bool are_of_one_size(const CaseRecord& record) {
   const AttentionKernel* const kernel = find_attention_kernel(record.kernel);
   return kernel != nullptr && kernel->instruction == MmaInstruction::kM8n8k4;
@@ -339,7 +339,7 @@ std::string format_run_head(const RunRecord& run) {
   if (!run.cases.empty()) {
     const CaseProblem& problem = run.cases.front().problem;
     for (const Axis* axis : problem_axes()) {
-      if (axis->is_of_case) continue;  // of the method's input, below
+      if (axis->is_of_case) continue;  // in the method's input, below
       report.line(axis->name, "{}", text_of_value(axis->access.get(problem)));
     }
     if (problem.lengths_spec) {

@@ -1,4 +1,4 @@
-// Everything that is known of one problem and of every kernel that ran on it, a fact a line.
+// All facts about one problem and every kernel that ran on it, one per line.
 #pragma once
 
 #include <string>
@@ -12,11 +12,11 @@ namespace sparkbench {
 std::string format_run_head(const RunRecord& run);
 
 /// Status, times or why there are none, work, memory, errors, counts of an emulated run, warnings,
-/// and the command that repeats the case. What is not known is left out.
+/// and the command that repeats the case. Unknown values are left out.
 std::string format_case_report(const CaseRecord& record);
 
-/// Either of them with values broken at the view's width, if that breaks sentences. The line that
-/// repeats a case stays whole, since somebody may copy it.
+/// Breaks values of either report at the view's width, if the view breaks sentences. The line that
+/// repeats a case stays whole, because users copy it.
 std::string wrapped_report(const std::string& report, const TableView& view);
 
 }  // namespace sparkbench

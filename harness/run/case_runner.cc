@@ -110,7 +110,7 @@ void CaseRunner::run_layer(const SweepCase& sweep_case, const Candidate& candida
 void CaseRunner::fail(Reason reason, CaseRecord& record) {
   record.status = Status::kFailed;
   record.reason = std::move(reason);
-  problem_id_.clear();  // a device in doubt gets its inputs anew
+  problem_id_.clear();  // after a failure the device gets new inputs
   gpu_layers_.forget();
 }
 
@@ -260,7 +260,7 @@ void CaseRunner::time(const Candidate& candidate, CaseRecord& record) {
   record.device_state = device_.read_state();
   record_timing(timings.front(), device_.info(), record);
   if (!record.valid || !is_usable(record)) return;
-  // An fp32 computation is a check: a baseline has the kernels' dtype.
+  // An fp32 computation is a check and no baseline, because a baseline has the kernels' dtype.
   if (is_reference && record.accumulator) baseline_ = &candidate;
   if (timings.size() == 1 || baseline_ == nullptr) return;
   record.speedup = speedup_over(baseline_->name(), summarize_samples(timings.back().samples_ms),

@@ -1,4 +1,4 @@
-// Runs one case, a candidate on a problem, and judges it: from a SweepCase to a CaseRecord.
+// Runs one case, a candidate on a problem, and verifies it: from a SweepCase to a CaseRecord.
 #pragma once
 
 #include <memory>
@@ -18,17 +18,17 @@ class CaseRunner {
  public:
   CaseRunner(Device& device, RunSettings settings);
 
-  /// The record of a case before it is run: all that is known without running it, and skipped, with
-  /// the reason, when it will not be run.
+  /// The record of a case before it runs: everything known in advance; skipped, with the reason, if
+  /// it will not run.
   CaseRecord begin(const SweepCase& sweep_case) const;
 
-  /// Never throws for what a case does: that becomes its status and reason. Cases of one problem
-  /// should follow each other, the references first: they share the problem's inputs and oracle,
-  /// and a kernel takes turns with the reference that was timed before it while it is timed itself.
-  /// Nothing is timed before it is verified.
+  /// Never throws for a case's failure: that becomes its status and reason. Cases of one problem
+  /// should be adjacent, with the references first: they share the problem's inputs and oracle, and
+  /// a kernel's samples alternate with the reference that was timed before it. Only verified cases
+  /// are timed.
   CaseRecord run(const SweepCase& sweep_case);
 
-  /// What the last case computed, if the settings keep it and it ran to its end. Empties it.
+  /// The last case's outputs, if the settings keep them and it finished. Moves them out.
   std::optional<PassOutputs> take_outputs() { return std::exchange(outputs_, std::nullopt); }
 
  private:
@@ -41,7 +41,7 @@ class CaseRunner {
   RunOptions run_options(const CaseRecord& record) const;
   void measure(const Candidate& candidate, CaseRecord& record);
   bool is_judged_without_dropout(const Candidate& candidate, const Problem& problem) const;
-  /// By the same case without dropout, untimed.
+  /// Verifies the same case without dropout; does not time it.
   void judge_without_dropout(const SweepCase& sweep_case, CaseRecord& record);
   void verify(const Candidate& candidate, const RunOutcome& outcome, CaseRecord& record);
   void time(const Candidate& candidate, CaseRecord& record);
@@ -52,9 +52,9 @@ class CaseRunner {
   std::string problem_id_;  // of data_
   std::unique_ptr<ProblemData> data_;
   std::unique_ptr<GradientData> gradients_;             // null for a forward pass
-  std::optional<std::vector<Warning>> input_warnings_;  // none before they were looked for
+  std::optional<std::vector<Warning>> input_warnings_;  // none before the first check
   std::unique_ptr<LoadedProblem> loaded_;
-  const Candidate* baseline_ = nullptr;  // the reference timed on it, which speed-ups are over
+  const Candidate* baseline_ = nullptr;  // the reference timed on it, baseline of speed-ups
   std::optional<PassOutputs> outputs_;
   LayerRunner emulated_layers_;
   GpuLayerRunner gpu_layers_;

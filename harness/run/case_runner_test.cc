@@ -11,7 +11,7 @@
 namespace sparkbench {
 namespace {
 
-/// What a device is to do beyond computing, and what was asked of it.
+/// Scripted behaviour of a device, and a log of its calls.
 struct Script {
   std::vector<std::string> log;
   double kernel_ms = 1.0, reference_ms = 4.0;
@@ -19,7 +19,7 @@ struct Script {
   std::string runs_out_of_memory;  // the candidate that does
 };
 
-/// Computes as an emulated device does, and says of its times what the script says.
+/// Computes like an emulated device, with scripted times.
 class ScriptedProblem : public LoadedProblem {
  public:
   ScriptedProblem(std::unique_ptr<LoadedProblem> emulated, Script& script)
@@ -41,7 +41,7 @@ class ScriptedProblem : public LoadedProblem {
     for (const Candidate* candidate : candidates) {
       script_.log.back().append(" ").append(candidate->name());
       const bool is_reference = candidate->role() == Role::kReference;
-      // In turns with another, either takes a tenth longer than alone.
+      // Interleaved with another, each takes a tenth longer than by itself.
       const double ms = (is_reference ? script_.reference_ms : script_.kernel_ms) *
                         (candidates.size() > 1 ? 1.1 : 1.0);
       timings.push_back({std::vector<double>(3, ms), {{}, {}, {}}, "noise", true, 0.001});

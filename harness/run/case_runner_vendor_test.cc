@@ -1,5 +1,4 @@
-// What becomes of a kernel that draws a dropout mask of its own, and of one that declines a
-// problem.
+// A kernel with its own dropout mask, and one that declines a problem.
 #include "harness/run/case_runner.h"
 
 #include <gtest/gtest.h>
@@ -13,11 +12,10 @@
 namespace sparkbench {
 namespace {
 
-/// What a vendor's kernel does on a problem: its outcome, of which the rows are exact unless it
-/// changes them.
+/// A vendor's kernel on a problem: changes an outcome whose rows are exact.
 using Behaviour = std::function<void(const Problem&, RunOutcome&)>;
 
-/// The dropout of every problem that was run, and of every one that was timed.
+/// The dropout of every problem that ran, and of every one that was timed.
 struct Log {
   std::vector<float> run, timed;
 };
@@ -58,7 +56,7 @@ class VendorKernel : public Candidate {
   bool draws_own_dropout_mask() const override { return true; }
 };
 
-/// Has one candidate, which draws a mask of its own.
+/// Has one candidate, which draws its own dropout mask.
 class VendorDevice : public Device {
  public:
   VendorDevice(Behaviour behave, Log& log) : behave_(std::move(behave)), log_(log) {
@@ -108,7 +106,7 @@ TEST(CaseRunnerVendor, IsJudgedWithoutDropoutAndTimedWith) {
   Log log;
   const CaseRecord record = run(
       [](const Problem& problem, RunOutcome& outcome) {
-        if (problem.dropout_p > 0) forget_o(outcome);  // as wrong as a mask that is not ours
+        if (problem.dropout_p > 0) forget_o(outcome);  // as wrong as another dropout mask
       },
       0.25f, log);
   EXPECT_EQ(record.status, Status::kOk);

@@ -14,21 +14,22 @@
 namespace sparkbench {
 namespace {
 
-/// What an error may be by itself: three roundings to fp16 of values up to the largest |want|.
+/// The error allowed without a comparison: three roundings to fp16 of values up to the largest
+/// |want|.
 constexpr Tolerance own_tolerance(const ErrorMetrics& /*of*/) { return {0.0, 0x1p-8}; }
 
 /// A chain of three more products and a softmax gradient, each rounded to fp16.
 constexpr Tolerance own_tolerance(const GradientErrors& /*of*/) { return {0.0, 0x1p-7}; }
 
-/// About what rounding a result to fp16 costs: beside less than that no ratio says anything.
+/// About the error of rounding a result to fp16. Ratios to smaller errors are meaningless.
 constexpr double kRoundingError = 0x1p-12;
 
-/// A vendor's kernel counts a window's keys in its own way.
+/// A vendor's kernel may count a window's keys differently.
 bool has_own_mask(const Candidate& candidate) {
   return candidate.kind() == CandidateKind::kVendorKernel;
 }
 
-/// Once in a record: of two outputs' the larger value.
+/// Once per record; of two values keeps the larger.
 void warn(CaseRecord& record, std::string_view code, std::string message,
           std::optional<double> value) {
   const auto known = std::find_if(record.warnings.begin(), record.warnings.end(),
@@ -47,8 +48,8 @@ void warn_that_unfused_overflows(CaseRecord& record) {
        std::nullopt);
 }
 
-/// A reference measures others, so only what is not finite is incorrect. `why` it errs by more than
-/// fp16 costs on inputs that suit it.
+/// The baseline sets the scale for others, so it is incorrect only if not finite. `why`: its error
+/// exceeds that of fp16 on suitable inputs.
 void warn_of_inputs(const std::string& why, CaseRecord& record) {
   if (why.empty()) return;
   warn(record, "W-REFERENCE-INACCURATE",
@@ -70,7 +71,7 @@ std::size_t nonfinite_of(const GradientErrors& errors) {
   return errors.dq.nonfinite + errors.dk.nonfinite + errors.dv.nonfinite;
 }
 
-/// Relative to the largest of the outputs that are measured together.
+/// Relative to the largest of the outputs that are judged together.
 double rel_l2_of(const ErrorMetrics& error) { return error.rel_l2; }
 double rel_l2_of(const GradientErrors& errors) {
   const double want_rms = want_rms_of(errors);
@@ -89,7 +90,7 @@ void warn_that_unfused_errs(const Errors& unfused, const Tolerance& tolerance, C
       error);
 }
 
-/// Of what is ok beside the unfused computation with its own accumulator alone.
+/// For a result that is ok only relative to the unfused computation with its own accumulator.
 template <class Errors>
 void warn_over_unfused(const Errors& error, const Tolerance& tolerance, CaseRecord& record) {
   const std::optional<double> ratio = worst_error_over_unfused(record);
@@ -102,7 +103,7 @@ void warn_over_unfused(const Errors& error, const Tolerance& tolerance, CaseReco
        ratio);
 }
 
-/// The larger of two values, for each error that the rule reads.
+/// Takes the larger value for each error that the rule reads.
 void take_larger(const ErrorMetrics& other, ErrorMetrics& error) {
   for (double ErrorMetrics::*metric : {&ErrorMetrics::rel_l2, &ErrorMetrics::rmse,
                                        &ErrorMetrics::max_abs, &ErrorMetrics::lse_max_abs}) {
@@ -115,11 +116,12 @@ void take_larger(const GradientErrors& other, GradientErrors& errors) {
   take_larger(other.dv, errors.dv);
 }
 
-/// Beside the first (harness/README.md, "What an error may be").
+/// In addition to the first (harness/run/README.md, "What an error may be").
 constexpr unsigned kRoundingDraws = 8;
 
-/// Why it is wrong beside the largest errors of the unfused computation over several draws of its
-/// rounding errors. `in_draw(i)` are its errors in one, `measure` at first those in the usual one.
+/// Why it is incorrect relative to the largest errors of the unfused computation over several draws
+/// of its rounding errors. `in_draw(i)` gives its errors in one draw; `measure` starts with the
+/// usual one.
 template <class Errors, class InDraw>
 std::string why_wrong_in_any_draw(const Tolerance& tolerance, const Errors& error,
                                   const InDraw& in_draw, Errors& measure, CaseRecord& record) {
@@ -140,7 +142,7 @@ std::string why_wrong_in_any_draw(const Tolerance& tolerance, const Errors& erro
 }
 
 /// The standard deviation of the rounding errors of FP16 sums, relative to the output
-/// (harness/README.md, "What an error may be").
+/// (harness/run/README.md, "What an error may be").
 double deviation_of_fp16_sums(const Problem& problem, double largest_score) {
   const double of_rounding = 0x1p-10 / std::sqrt(12.0);
   const double rounds_of_score = std::ceil(problem.head_dim / 4.0);
@@ -157,10 +159,10 @@ double largest_finite(std::span<const float> lse) {
   return largest;
 }
 
-/// What a kernel may err by.
+/// The error that a kernel may have.
 struct Allowance {
   Tolerance beside_unfused;
-  double of_sums = 0;  // that FP16 sums explain, where the kernel has such
+  double of_sums = 0;  // explained by FP16 sums, if the kernel has them
 };
 
 Allowance allowance_of(const Judged& judged, const Problem& problem, double largest_score) {
@@ -174,8 +176,9 @@ Allowance allowance_of(const Judged& judged, const Problem& problem, double larg
   return allowance;
 }
 
-/// Why the errors are too large, empty when they are not. `unfused(draw)` are those of the unfused
-/// computation with the same accumulator, `mask_in_doubt(why)` is why_mask_in_doubt() with a rule.
+/// Why the errors are too large; empty if they are not. `unfused(draw)` gives the errors of the
+/// unfused computation with the same accumulator; `mask_in_doubt(why)` is why_mask_in_doubt() with
+/// a rule.
 template <class Errors, class Unfused, class MaskInDoubt>
 std::string judge(const Candidate& candidate, const Allowance& allowance, const Errors& error,
                   const Unfused& unfused, const MaskInDoubt& mask_in_doubt, CaseRecord& record) {
@@ -200,7 +203,7 @@ std::string judge(const Candidate& candidate, const Allowance& allowance, const 
   });
 }
 
-/// What O may be off by as an output is no fault of the gradients that are computed from it.
+/// An error of O, judged as an output, must not count against the gradients computed from it.
 void allow_a_unit_of_o(const GradientErrors& of_a_unit, GradientErrors& error) {
   for (ErrorMetrics GradientErrors::*gradient :
        {&GradientErrors::dq, &GradientErrors::dk, &GradientErrors::dv}) {
@@ -209,7 +212,7 @@ void allow_a_unit_of_o(const GradientErrors& of_a_unit, GradientErrors& error) {
   }
 }
 
-/// Those of an unfused computation with the candidate's accumulator.
+/// For an unfused computation with the candidate's accumulator.
 TensorCores same_cores(const Candidate& candidate, unsigned draw) {
   return {candidate.arithmetic(), candidate.accumulator().value_or(Accumulator::kFp32), draw};
 }

@@ -1,4 +1,4 @@
-// Whether what a case computed is correct, and by how much it errs.
+// Decides whether a case's result is correct, and measures its error.
 #pragma once
 
 #include <string>
@@ -7,25 +7,26 @@
 
 namespace sparkbench {
 
-/// Who computed it, and the error allowed.
+/// The candidate, and its tolerance.
 struct Judged {
   const Candidate& candidate;
   Tolerance tolerance;
 };
 
-/// Judges every output of the case: O and LSE of a forward pass, dQ, dK and dV of a backward pass,
-/// and a forward pass's that was kept before a backward one. Puts their errors into the record.
-/// Returns why they are too large; empty when they are not. `gradients` is null without a backward
-/// pass.
+/// Judges every output of the case: O and LSE of a forward pass; dQ, dK and dV of a backward pass;
+/// and a forward pass's output that was kept before a backward one. Puts their errors into the
+/// record. Returns why they are too large; empty if they are not. `gradients` is null without a
+/// backward pass.
 ///
-/// A kernel is measured by the unfused computation with its accumulator, or, where that is not
-/// finite, by itself (W-UNFUSED-NOT-FINITE). What that computation's error grants has an end where
-/// it measures nothing (W-UNFUSED-INACCURATE; Tolerance::most). A kernel that errs by more than it
-/// grants is measured by its largest error over several draws of its rounding errors, too
-/// (W-ROUNDING-BY-CHANCE). A reference measures others: unless an element is not finite it is
-/// correct, and a large error is a warning (W-REFERENCE-INACCURATE). What is correct, but not
-/// beside the unfused computation with FP32 accumulators, is warned of (W-ERROR-OVER-UNFUSED). A
-/// vendor's kernel must also be told from masks that are a key off (reference/mask_check.h).
+/// The unfused computation with a kernel's accumulator sets its tolerance. If that is not finite,
+/// the kernel's error is judged by itself (W-UNFUSED-NOT-FINITE). The tolerance is capped if the
+/// unfused computation's own error is too large (W-UNFUSED-INACCURATE; Tolerance::most). A kernel
+/// that exceeds the tolerance is also compared with the largest error over several draws of the
+/// unfused computation's rounding errors (W-ROUNDING-BY-CHANCE). A reference is correct unless an
+/// element is not finite; a large error is only a warning (W-REFERENCE-INACCURATE). A correct
+/// result with a large error relative to the unfused computation with FP32 accumulators gets a
+/// warning (W-ERROR-OVER-UNFUSED). A vendor's kernel must also be distinguishable from masks that
+/// are off by one key (reference/mask_check.h).
 std::string judge_outputs(const Judged& judged, ProblemData& data, GradientData* gradients,
                           const RunOutcome& outcome, CaseRecord& record);
 
@@ -33,7 +34,7 @@ std::string judge_outputs(const Judged& judged, ProblemData& data, GradientData*
 std::string judge_forward(const Judged& judged, ProblemData& data, const RunOutcome& outcome,
                           CaseRecord& record);
 
-/// The second: dQ, dK and dV. What stands in record.accuracy goes to their side.
+/// The second: dQ, dK and dV. Moves record.accuracy into the gradients' `o`.
 std::string judge_backward(const Judged& judged, ProblemData& data, GradientData& gradients,
                            const RunOutcome& outcome, CaseRecord& record);
 

@@ -7,7 +7,7 @@
 namespace sparkbench {
 namespace {
 
-/// A candidate by name and kind: what it computed is made up.
+/// A candidate by name and kind, with made-up results.
 class Computed : public Candidate {
  public:
   explicit Computed(CandidateKind kind, Accumulator accumulator = Accumulator::kFp32)
@@ -22,7 +22,7 @@ class Computed : public Candidate {
 
 constexpr Tolerance kTwice{.ratio = 2.0, .floor = 0x1p-11};
 
-/// A small problem whose exact output may be worsened.
+/// A small problem whose exact output can be made worse.
 class JudgeForward : public testing::Test {
  protected:
   void make(const Problem& problem, const InputSpec& input) {
@@ -31,7 +31,7 @@ class JudgeForward : public testing::Test {
     outcome_.rows = gather_rows(problem, exact.o, exact.lse, data_->plan().rows);
   }
 
-  /// Multiplies every element, and so errs by |factor - 1| of the output.
+  /// Multiplies every element: an error of |factor - 1| relative to the output.
   void worsen(float factor) {
     for (Half& value : outcome_.rows.o) value = to_half(factor * to_float(value));
   }
@@ -112,7 +112,7 @@ TEST_F(JudgeForward, WarnsOfNothingAsAccurateAsTheUnfused) {
 }
 
 TEST_F(JudgeForward, MeasuresAKernelItselfWhereTheUnfusedOverflows) {
-  make({1, 1, 64, 64, 64, MaskSpec::full()}, {.scale = 256.0f});  // scores beyond 65504
+  make({1, 1, 64, 64, 64, MaskSpec::full()}, {.scale = 256.0f});  // scores above 65504
   ASSERT_GT(data_->unfused_error({arithmetic_profile("hopper")}).nonfinite, 0u);
   EXPECT_EQ(verdict(fp32_), "");
   EXPECT_EQ(warnings(), Codes({"W-UNFUSED-NOT-FINITE"}));
@@ -121,7 +121,7 @@ TEST_F(JudgeForward, MeasuresAKernelItselfWhereTheUnfusedOverflows) {
   EXPECT_EQ(verdict(fp32_).substr(0, 7), "rel_l2 ");
 }
 
-/// What is 3 % off is found wherever the unfused computation itself errs by less than half of that.
+/// An error of 3 % is found wherever the unfused computation's own error is below half of that.
 TEST_F(JudgeForward, FindsAFewPercentInFp16Sums) {
   for (const Distribution inputs : {Distribution::kNormal, Distribution::kOutliers}) {
     for (const float dropout_p : {0.0f, 0.5f, 0.99f}) {

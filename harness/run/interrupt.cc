@@ -5,7 +5,7 @@
 namespace sparkbench {
 namespace {
 
-// A signal handler can reach nothing but a variable of static storage.
+// A signal handler may only use a variable of static storage.
 volatile std::sig_atomic_t interrupt_seen = 0;
 
 void note_interrupt(int signal) {

@@ -1,11 +1,10 @@
-// Ctrl-C, or a terminal that is closed, ends a sweep between two cases, with everything so far
-// saved.
+// Ctrl-C, or closing the terminal, ends a sweep between two cases and saves everything so far.
 #pragma once
 
 namespace sparkbench {
 
-/// While it lives, SIGINT, SIGTERM and, unless nohup has it ignored, SIGHUP are noted instead of
-/// ending the program. A second one ends it at once. Only one may live at a time.
+/// During its lifetime SIGINT, SIGTERM and, unless nohup ignores it, SIGHUP are noted instead of
+/// ending the program. A second one ends it at once. Only one instance may exist at a time.
 class InterruptGuard {
  public:
   InterruptGuard();

@@ -1,4 +1,4 @@
-// Cases run in this process, one after the other: nothing shields it from what they do.
+// Runs cases in this process, one after the other, without protection from crashes.
 #pragma once
 
 #include "harness/plan/planned_sweep.h"

@@ -12,9 +12,9 @@
 namespace sparkbench {
 namespace {
 
-constexpr std::size_t kMostReasons = 3;  // in a line
+constexpr std::size_t kMostReasons = 3;  // per line
 
-/// Whether a case ran, or would have with more memory or time, or was to be predicted alone.
+/// Whether a case ran, would have with more memory or time, or was only to be predicted.
 bool could_run(const CaseRecord& record) {
   return is_attempted(record) || record.status == Status::kPredicted ||
          (record.reason &&

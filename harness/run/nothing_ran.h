@@ -1,4 +1,4 @@
-// A sweep that was asked for a kernel and never ran it has not done what it was asked.
+// A sweep fails if a requested kernel never ran.
 #pragma once
 
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace sparkbench {
 
-/// A line for each name or glob of --kernel, a glob taken as a whole, of which no case ran: why.
-/// A kernel that would run with more memory (E-OOM-PREDICTED), or of a layer that is predicted
-/// alone (E-ONLY-PREDICTED), is not at fault. Of a shard, of a run that is not complete and of a
-/// record that does not say what was asked for, nothing is said.
+/// One line for each name or glob of --kernel (a glob as a whole) of which no case ran, with the
+/// reason. Excludes kernels that would run with more memory (E-OOM-PREDICTED), and layers that are
+/// only predicted (E-ONLY-PREDICTED). Empty for a shard, for an incomplete run, and for a record
+/// that does not say what was requested.
 std::vector<std::string> why_nothing_ran(const RunRecord& run);
 
 }  // namespace sparkbench

@@ -73,7 +73,7 @@ TEST(NothingRan, IsNotSaidOfPartsOfRuns) {
   run.run.complete = false;
   EXPECT_EQ(why_nothing_ran(run), Lines());
   run.run.complete = true;
-  run.run.resolved.erase("kernel");  // a record from before it was written
+  run.run.resolved.erase("kernel");  // a record older than the field
   EXPECT_EQ(why_nothing_ran(run), Lines());
 }
 

@@ -49,7 +49,7 @@ Emulation make_emulation(const EmulationReport& report) {
 
 constexpr int kVoltaSm = 70;
 
-/// Or the warning that says why there is none.
+/// Or adds the warning that says why there is none.
 void record_bound(const EmulationReport& report, const DeviceInfo& device, CaseRecord& record) {
   if (device.sm != kVoltaSm) {
     record.warnings.push_back(

@@ -1,4 +1,4 @@
-// From what a run did to the fields of its record.
+// Converts a run's outcome to record fields.
 #pragma once
 
 #include <cstdint>
@@ -13,18 +13,18 @@ namespace sparkbench {
 /// Memory, counts and bound of `outcome`. Needs the record's flops and bytes.
 void record_outcome(const RunOutcome& outcome, const DeviceInfo& device, CaseRecord& record);
 
-/// The errors of the unfused computation in fp16 on the same problem.
+/// The errors of the unfused fp16 computation on the same problem.
 struct UnfusedError {
   const ErrorMetrics& same_accumulator;
   const ErrorMetrics& fp32;
 };
 
 /// Errors of tensor `output` against the exact result, their ratios to the unfused computation's,
-/// and a hash of the checked values. worst_index is left empty.
+/// and a hash of the checked values. Leaves worst_index empty.
 Accuracy make_accuracy(const char* output, const ErrorMetrics& error, const UnfusedError& unfused,
                        std::span<const Half> values);
 
-/// {batch, row, head, dim} of the worst element of [rows, head_dim]; empty of no rows.
+/// {batch, row, head, dim} of the worst element of [rows, head_dim]; empty without rows.
 template <class Row>
 std::vector<std::int64_t> worst_position(const std::vector<Row>& rows, const ErrorMetrics& error,
                                          const Problem& problem) {
@@ -34,8 +34,7 @@ std::vector<std::int64_t> worst_position(const std::vector<Row>& rows, const Err
   return {row.batch, row.row, row.head, static_cast<std::int64_t>(error.worst_index % head_dim)};
 }
 
-/// What is said of rows: {batch, row, head} of the worst of `rows`, how many they are, and whether
-/// they have weights.
+/// Adds {batch, row, head} of the worst of `rows`, their number, and whether they have weights.
 template <class Row>
 void add_rows(const std::vector<Row>& rows, const std::vector<double>& weights,
               const ErrorMetrics& error, Accuracy& accuracy) {

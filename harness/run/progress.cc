@@ -61,7 +61,7 @@ void Progress::note(const std::string& text) {
   stream_ << (is_shown_ && width_ ? kClearLine : "") << text << '\n' << std::flush;
 }
 
-/// Of an id too long for the line its end is left out, which `...` says.
+/// Cuts the end of an id that is too long for the line, marked by `...`.
 std::string Progress::line_of(const std::string& id, const std::string& duration) const {
   const std::string count = fmt::format("[{}/{}] ", done_ + 1, total_);
   const std::string rest = duration + "  " + eta();

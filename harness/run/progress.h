@@ -1,7 +1,6 @@
-// Tells on the error stream how far a sweep is.
+// Shows the progress of a sweep on the error stream.
 //   On a terminal one line, rewritten:  [17/48] volta-fp32acc/fwd/...  ETA 1m52s
-//   Elsewhere one plain line per case, and one for a case that takes 10 s, a minute, six minutes,
-//   ...
+//   Elsewhere one plain line per case, and more if it takes 10 s, a minute, six minutes, ...
 #pragma once
 
 #include <chrono>
@@ -16,19 +15,19 @@ namespace sparkbench {
 
 class Progress {
  public:
-  /// Writes nothing when `is_shown` is false. `width`: of the terminal, and none where there is
-  /// none. A line that is as long would be two, and the first of them would stay.
+  /// Writes nothing if `is_shown` is false. `width`: of the terminal, empty without one. A longer
+  /// line would wrap, and its first half would stay on the screen.
   Progress(std::ostream& stream, std::size_t total, bool is_shown, std::optional<int> width);
-  /// Leaves the terminal's line empty.
+  /// Clears the terminal's line.
   ~Progress();
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
   void begin_case(const std::string& id);
   void end_case(const CaseRecord& record);
-  /// Tells, now and then, that the case that began last still runs.
+  /// Shows from time to time that the latest case is still running.
   void wait(std::chrono::steady_clock::time_point now);
-  /// Lines of text beside the progress, shown even when that is not.
+  /// Prints lines of text next to the progress, even if the progress is hidden.
   void note(const std::string& text);
 
  private:
@@ -41,14 +40,14 @@ class Progress {
   bool is_shown_;
   std::optional<int> width_;
   std::chrono::steady_clock::time_point start_, case_start_;
-  std::string case_id_;  // of the case that began last; "" once it has ended
+  std::string case_id_;  // of the latest case; "" once it has ended
   double next_word_s_ = 0;
 };
 
 /// "45s", "1m52s", "2h03m"
 std::string format_duration(double seconds);
 
-/// What one case came to, in a few words: "ok, error 0.020 %, 0.824 ms".
+/// The outcome of a case in a few words: "ok, error 0.020 %, 0.824 ms".
 std::string format_outcome(const CaseRecord& record);
 
 }  // namespace sparkbench

@@ -46,7 +46,7 @@ TEST(Progress, StaysOnOneLineOfANarrowTerminal) {
     std::ostringstream stream;
     Progress progress(stream, 2, true, width);
     progress.begin_case("volta-fp32acc/fwd/b1/h2/sq128/sk128/d64/causal/p0.1");
-    const std::string line = stream.str().substr(4);  // behind what clears the last one
+    const std::string line = stream.str().substr(4);  // after the clearing sequence
     EXPECT_LT(line.size(), static_cast<std::size_t>(width));
     if (width == 40) {
       EXPECT_EQ(line, "[1/2] volta-fp32acc/fwd/b1/h2/sq12...  ");

@@ -17,7 +17,7 @@ std::string_view bytes_of(const std::vector<T>& values) {
 
 using Shape = std::vector<std::uint64_t>;
 
-/// [batch, seqlen, heads, head_dim], or [total, heads, head_dim] of packed sequences.
+/// [batch, seqlen, heads, head_dim], or [total, heads, head_dim] for varlen.
 Shape shape_of(const Problem& problem, int seqlen, int heads) {
   Shape shape;
   if (!problem.lengths) shape.push_back(static_cast<std::uint64_t>(problem.batch));
@@ -34,7 +34,7 @@ struct OutputShapes {
     const Problem layout = problem.lengths ? problem.packed() : problem;
     queries = shape_of(problem, layout.seqlen_q, problem.heads);
     keys = shape_of(problem, layout.seqlen_k, problem.key_heads());
-    statistics.assign(queries.begin(), queries.end() - 3);  // the batch, where there is one
+    statistics.assign(queries.begin(), queries.end() - 3);  // the batch, if there is one
     statistics.push_back(static_cast<std::uint64_t>(problem.heads));
     statistics.push_back(static_cast<std::uint64_t>(layout.seqlen_q));
   }

@@ -34,7 +34,7 @@ std::vector<RunRecord> load_runs(const std::vector<std::string>& paths) {
   runs.reserve(paths.size());
   for (const std::string& path : paths) {
     runs.push_back(load_run(path));
-    stamp_provenance(runs.back());  // before they are put together
+    stamp_provenance(runs.back());  // before they are merged
   }
   return runs;
 }

@@ -1,4 +1,4 @@
-// Runs that a command is given by their paths.
+// Stored runs that a command reads by path.
 #pragma once
 
 #include <iosfwd>
@@ -9,13 +9,13 @@
 
 namespace sparkbench {
 
-/// As read_stored_run(). Throws UsageError.
+/// See read_stored_run(). Throws UsageError.
 RunRecord load_run(const std::string& path);
 
-/// The same without what is damaged in its journal, which is told to `err`, a line each.
+/// The same without damaged rows of its journal, which are reported to `err`, a line each.
 RunRecord salvage_run(const std::string& path, std::ostream& err);
 
-/// To be put together: every case says which run it is of.
+/// For merging: every case records its run.
 std::vector<RunRecord> load_runs(const std::vector<std::string>& paths);
 
 }  // namespace sparkbench

@@ -1,4 +1,4 @@
-// The commands on stored runs: report, merge, diff; and the shards that merge puts together.
+// The commands on stored runs: report, merge, diff; and merging shards.
 #include "harness/run/stored_runs.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@ const std::string kSweep =
     "sweep -q --device emulated-v100 --kernel unfused-fp16,volta-fp32acc --headdim 64 "
     "--seqlen 9,17,33 --causal both --dropout 0.1 --heads 1 --batch 1 ";
 
-/// Everything but times, and who measured when.
+/// Everything except times and the run's metadata.
 std::string lasting_part(RunRecord run) {
   run.run = RunInfo{.resolved = run.run.resolved, .seed = run.run.seed};
   for (CaseRecord& record : run.cases) {
@@ -169,7 +169,7 @@ TEST(ReportCommand, ComparesWithTheReferenceThatIsAsked) {
   EXPECT_FALSE(compared.cases[0].speedup.has_value());
 }
 
-/// Names that stored runs have of kernels that are gone.
+/// Stored runs may have names of removed kernels.
 TEST(StoredRuns, OfOldNamesAreReportedComparedAndMerged) {
   const TemporaryFolder folder;
   const std::vector<std::string> names = {"unfused-fp16", "volta-mixedacc", "volta-fp16acc-o16"};
@@ -228,7 +228,7 @@ TEST(ReportCommand, ComparesPublishedKernelsWithPyTorchs) {
   }
 }
 
-/// A complete run of one timed case, its samples all `ms` long at 1500 MHz.
+/// A complete run of one timed case; all samples take `ms` at 1500 MHz.
 RunRecord timed_run(double ms) {
   RunRecord run = sample_run();
   run.run.complete = true;

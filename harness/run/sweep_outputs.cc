@@ -23,7 +23,7 @@
 namespace sparkbench {
 namespace {
 
-/// The file of a run's folder that is what the flag writes.
+/// The file of a run's folder that the flag writes.
 std::string_view derived_file(std::string_view flag) {
   if (flag == "--json") return "run.json";
   if (flag == "--csv") return "cases.csv";

@@ -46,7 +46,7 @@ bool is_bad(const CaseRecord& record) {
   return record.status == Status::kIncorrect || record.status == Status::kFailed;
 }
 
-/// Throws UsageError unless `now` continues what `then` measured.
+/// Throws UsageError unless `now` continues the measurements of `then`.
 void require_same_run(const SweepOptions& options, const RunRecord& then, const RunRecord& now) {
   for (const Difference& difference : find_changes(then, now)) {
     const auto& allowed = options.allowed;
@@ -64,8 +64,8 @@ void require_same_run(const SweepOptions& options, const RunRecord& then, const 
   }
 }
 
-/// Throws UsageError unless the row was measured as the run's own would be: rows of another run
-/// have the same ids.
+/// Throws UsageError unless the row was measured with this run's settings: rows of another run have
+/// the same ids.
 void require_same_config(const SweepOptions& options, const CaseRecord& stored,
                          const CaseRecord& planned) {
   const auto& allowed = options.allowed;
@@ -79,7 +79,7 @@ void require_same_config(const SweepOptions& options, const CaseRecord& stored,
       options.resume_folder, stored.id, stored.config_hash, planned.config_hash, kMethod));
 }
 
-/// The run while it goes on: what is done, in the folder and in memory.
+/// The run in progress: finished cases, in the folder and in memory.
 class Session : public CaseEvents {
  public:
   Session(const SweepRequest& request, const RunRecord& plan, const Streams& streams)
@@ -95,7 +95,7 @@ class Session : public CaseEvents {
     if (folder_) folder_->write_head(assembled());
   }
 
-  /// Positions of the cases that are not done.
+  /// Positions of unfinished cases.
   std::vector<std::size_t> left_to_do() const {
     std::vector<std::size_t> left;
     std::copy_if(positions_.begin(), positions_.end(), std::back_inserter(left),
@@ -116,7 +116,7 @@ class Session : public CaseEvents {
   void ended(CaseRecord record) override {
     if (!record.provenance) record.provenance = provenance_of(run_);
     record.provenance->run_id = run_.run.id;
-    references_.compare(record);  // of the same GPU, which the provenance tells
+    references_.compare(record);  // on the same GPU, by the provenance
     if (folder_) folder_->append(record);
     progress_->end_case(record);
     has_stopped_ = options_.stops_at_first_failure && is_bad(record);
@@ -143,10 +143,10 @@ class Session : public CaseEvents {
   }
 
  private:
-  /// Of the folder that is resumed.
+  /// From the folder that is resumed.
   RunRecord stored_run() const {
     try {
-      // What the journal lost stands in run.json until that is written anew.
+      // Cases that the journal lost are in run.json until that is rewritten.
       if (options_.salvages) return salvage_stored_run(options_.resume_folder).run;
       return read_stored_run(options_.resume_folder);
     } catch (const std::invalid_argument& error) {
@@ -154,7 +154,7 @@ class Session : public CaseEvents {
     }
   }
 
-  /// What `stored` has of the plan is done; its other cases stay too.
+  /// Marks the plan's cases in `stored` as done; keeps its other cases too.
   void take_up(RunRecord stored) {
     require_same_run(options_, stored, plan_);
     tell_doubts(stored);
@@ -179,7 +179,7 @@ class Session : public CaseEvents {
     tell_other_grid(stored_cases);
   }
 
-  /// Flags that are given now may make another grid of it.
+  /// The current flags may describe another grid.
   void tell_other_grid(std::size_t stored_cases) {
     if (others_.empty()) return;
     err_ << fmt::format(

@@ -1,5 +1,5 @@
-// A sweep from its plan to its record: what of it is left to do, the folder, the journal, the
-// interruption, and the files in the end.
+// Runs a sweep from its plan to its record: remaining cases, folder, journal, interruption, output
+// files.
 #pragma once
 
 #include <string>
@@ -10,13 +10,13 @@
 
 namespace sparkbench {
 
-/// Runs the cases that are left to do. Each that ends is in the journal before the next begins.
-/// Throws UsageError when the run to be resumed is another's, OutputError when the journal cannot
-/// be written and EnvironmentError when no device is left, never for what a case does.
+/// Runs the remaining cases. Each finished case is in the journal before the next begins. Throws
+/// UsageError if the resumed run does not match, OutputError if the journal cannot be written and
+/// EnvironmentError if no device is left; never for a case's failure.
 SweepResult run_sweep(const SweepRequest& request, CaseExecutor& executor, const Streams& streams);
 
-/// Of a finished run: incorrect before incomplete before usage, when nothing ran of what was named
-/// (nothing_ran.h), before ok; interrupted when it says so.
+/// For a finished run, in order of precedence: incorrect, incomplete, usage (a named kernel never
+/// ran, nothing_ran.h), ok. Interrupted if the run says so.
 ExitCode exit_code_of(const RunRecord& run);
 
 /// "sparkbench sweep --resume runs/today", to be printed; empty without a folder.

@@ -18,7 +18,7 @@ void take_block(const TakeSample& take_sample, const TimingOptions& options,
   }
 }
 
-/// Whether all may stop; writes down why.
+/// Whether all may stop; stores the reason of each.
 bool may_stop(std::vector<Timing>& timings, double seconds, const TimingOptions& options) {
   bool may_all = true;
   for (Timing& timing : timings) {

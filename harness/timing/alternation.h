@@ -1,6 +1,6 @@
-// Samples of several candidates, taken in turns, so that each is measured while the card is as warm
-// and as short of power as while the others are. One after the other, the later ones would pay for
-// the heat of the earlier.
+// Interleaved samples of several candidates, so that all are measured at the same temperature and
+// power headroom of the card. Timed one after the other, later candidates would run on a card that
+// the earlier ones heated.
 #pragma once
 
 #include <functional>
@@ -15,14 +15,14 @@ using TakeSample = std::function<TimedSample()>;
 
 struct SamplingClock {
   std::function<double()> seconds;       // since the first sample
-  std::function<void(double)> rest_for;  // seconds, for which the GPU has nothing to do
+  std::function<void(double)> rest_for;  // sleeps for that many seconds while the GPU is idle
 };
 
-/// Takes a block of samples of each candidate after the other, again and again, until every one may
-/// stop (stop_rule.h), of which each keeps its own reason, or the time is up. After each sample the
-/// GPU rests, so that it is busy for no more than the options' duty cycle: one that is busy all the
-/// time runs into its power limit, and its clock then swings within a second. All have equally many
-/// samples but for a last block that the time cuts short, and at least one. Throws what
+/// Takes blocks of samples from the candidates in turn until every candidate may stop (stop_rule.h)
+/// or the time is up. Each candidate keeps its own reason to stop. After each sample the GPU rests,
+/// so that it is busy for at most the options' duty cycle: a GPU that is always busy runs into its
+/// power limit, and its clock then oscillates within a second. All candidates have equally many
+/// samples, except for a last block that the time cuts short, and at least one. Throws what
 /// `take_sample` throws.
 std::vector<Timing> sample_in_turns(std::span<const TakeSample> take_sample,
                                     const TimingOptions& options, const SamplingClock& clock);

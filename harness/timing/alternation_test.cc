@@ -8,7 +8,7 @@
 namespace sparkbench {
 namespace {
 
-/// Candidates that take the time they say, and a record of whose turn it was.
+/// Candidates with scripted times, and a log of their turns.
 class Scene {
  public:
   TakeSample candidate(char name, std::vector<double> ms) {

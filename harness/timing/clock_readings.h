@@ -1,5 +1,5 @@
-// What the SM clocks of a series of samples say. A card that is too hot or short of power lowers
-// its clock, and a sample that was taken so is slow for a reason that is not the kernel's.
+// What the SM clocks of a series of samples show. A card that is too hot or short of power lowers
+// its clock; samples taken then are slow for a reason outside the kernel.
 #pragma once
 
 #include <optional>
@@ -9,15 +9,15 @@
 
 namespace sparkbench {
 
-/// A sample is throttled when the SMs ran below this part of their highest clock. Attention kernels
-/// draw the clock of an H200 that is far from its power limit to 82 to 97 %, each to its own and in
-/// every run; one that is held at its limit falls to 64 %.
+/// A sample counts as throttled if the SMs ran below this share of their highest clock. Attention
+/// kernels lower the clock of an H200 that is far from its power limit to 82 to 97 %, each kernel
+/// to its own value in every run. An H200 at its power limit falls to 64 %.
 inline constexpr double kThrottledBelow = 0.8;
 
-/// Nothing when no reading is known. All readings are kept.
+/// Empty if no reading is known. Keeps all readings.
 std::optional<ClockMhz> summarize_clocks(std::span<const std::optional<double>> clocks_mhz);
 
-/// How many readings are below kThrottledBelow of `highest_mhz`. Unknown ones are not.
+/// Number of known readings below kThrottledBelow of `highest_mhz`.
 int count_throttled(std::span<const std::optional<double>> clocks_mhz, double highest_mhz);
 
 }  // namespace sparkbench

@@ -1,5 +1,5 @@
-// The clock of the SMs while something ran, without root and without NVML: their cycle counters
-// before and after over the GPU's nanosecond timer.
+// The SM clock during a kernel, without root and NVML: the SMs' cycle counters before and after,
+// over the GPU's nanosecond timer.
 #pragma once
 
 #include <optional>
@@ -11,7 +11,7 @@ namespace sparkbench {
 
 class GpuClock {
  public:
-  /// Finds out how coarse the timer is: 32 ns on some GPUs, a microsecond on others.
+  /// Measures the resolution of the timer: 32 ns on some GPUs, a microsecond on others.
   explicit GpuClock(int sm_count);
 
   double timer_step_ns() const { return timer_step_ns_; }
@@ -21,13 +21,13 @@ class GpuClock {
   void start(const CudaStream& stream);
   void stop(const CudaStream& stream);
 
-  /// Of the last pair, once the stream is done: cycles over time, the median of all SMs. Nothing
-  /// when the time is too short for the timer to tell it within 5 %.
+  /// For the last pair, once the stream is done: cycles over time, the median over all SMs. Empty
+  /// if the time is too short for the timer to give the clock within 5 %.
   std::optional<double> mhz() const;
 
  private:
   int sm_count_;
-  DeviceBuffer stamps_;  // of [start, stop][sm_count]
+  DeviceBuffer stamps_;  // [start, stop][sm_count]
   double timer_step_ns_;
 };
 

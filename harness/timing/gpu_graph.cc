@@ -22,7 +22,7 @@ int count_launches(cudaGraph_t graph) {
   return launches;
 }
 
-/// Ends the recording whatever happens, or the stream would be of no use any more.
+/// Ends the recording in any case; otherwise the stream would be unusable.
 cudaGraph_t record(const CudaStream& stream, const std::function<void()>& enqueue) {
   CUDA_CHECK(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal));
   cudaGraph_t graph = nullptr;

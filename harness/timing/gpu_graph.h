@@ -11,14 +11,14 @@ namespace sparkbench {
 
 class GpuGraph {
  public:
-  /// Records what `enqueue` puts on the stream, and runs nothing. Throws std::runtime_error for
-  /// work that no graph can hold; the stream is as it was then.
+  /// Records the work that `enqueue` puts on the stream without running it. Throws
+  /// std::runtime_error for work that a graph cannot contain, and leaves the stream as it was.
   GpuGraph(const CudaStream& stream, const std::function<void()>& enqueue);
   ~GpuGraph();
   GpuGraph(const GpuGraph&) = delete;
   GpuGraph& operator=(const GpuGraph&) = delete;
 
-  /// Kernels, copies and fills.
+  /// Number of kernels, copies and fills.
   int launches() const { return launches_; }
   void launch(const CudaStream& stream) const;
 

@@ -1,10 +1,10 @@
-// Keeps a stream waiting until everything of a sample is queued behind it.
-//   Purpose: the time between two events then is the GPU's alone; without it a kernel shorter than
-//   its own launch is timed as long as the launch.
-//   Caveats: what is queued meanwhile must not wait for the stream, and must fit into its queue
-//   (about a thousand launches), or the host blocks with the stream that waits for it. Two guards
-//   end that, each by itself: the GPU stops holding when its own timer says so, and a thread of the
-//   host releases the stream. The sample is then worthless; was_kept() says so.
+// Blocks a stream until everything of a sample is queued.
+//   Purpose: the time between two events is then only the GPU's. Without a hold, a kernel shorter
+//   than its own launch seems to take as long as the launch.
+//   Caveats: the work queued meanwhile must not wait for the stream and must fit into its queue
+//   (about a thousand launches); otherwise host and stream wait for each other. Two independent
+//   guards end that: the GPU stops holding after a limit of its own timer, and a host thread
+//   releases the stream. The sample is then unusable, and was_kept() returns false.
 #pragma once
 
 #include <atomic>
@@ -25,7 +25,7 @@ struct HoldLimits {
   std::chrono::nanoseconds gpu = std::chrono::seconds(2);
 };
 
-/// The flags of holds that follow each other.
+/// The flags that consecutive holds use.
 class GpuHoldFlag {
  public:
   GpuHoldFlag();
@@ -53,7 +53,7 @@ class GpuHold {
 
   void release();
 
-  /// Whether neither guard ended it before release(). To be asked once the stream is done.
+  /// Whether neither guard ended it before release(). Call it once the stream is done.
   bool was_kept() const;
 
  private:

@@ -1,5 +1,5 @@
-// The parts of a pass, timed one by one. Events between them cost a microsecond or two each, so
-// their sum is more than the pass takes; time_ms is the pass.
+// Times the parts of a pass one by one. Each event between them costs a microsecond or two, so
+// their sum exceeds the time of the pass; time_ms is the pass's time.
 #include <algorithm>
 #include <chrono>
 #include <deque>
@@ -14,9 +14,9 @@ namespace {
 
 constexpr int kPasses = 11;
 constexpr std::size_t kMostCopyBytes = std::size_t{1} << 30;
-constexpr std::size_t kLeastCopyBytes = std::size_t{64} << 20;  // more than a cache takes
+constexpr std::size_t kLeastCopyBytes = std::size_t{64} << 20;  // larger than any cache
 
-/// Milliseconds between events that were recorded one after the other.
+/// Milliseconds between consecutive recorded events.
 class EventLaps {
  public:
   explicit EventLaps(const CudaStream& stream) : stream_(stream) { lap(); }
@@ -38,8 +38,8 @@ class EventLaps {
   std::deque<CudaEvent> events_;
 };
 
-/// As after the samples of a whole pass (alternation.h): without it the card would run into its
-/// power limit, and the parts would be slower than the pass.
+/// As after the samples of a whole pass (alternation.h). Without the rest the card would run into
+/// its power limit, and the parts would be slower than the pass.
 void rest_after(const std::vector<double>& laps_ms, double duty_cycle) {
   const double busy_ms = std::accumulate(laps_ms.begin(), laps_ms.end(), 0.0);
   std::this_thread::sleep_for(
@@ -66,7 +66,7 @@ std::optional<double> GpuTimer::measure_copy_gbps() {
 
 PassParts GpuTimer::time_parts(const LaunchInParts& launch, const TimingOptions& options) {
   PassParts parts;
-  std::vector<std::vector<double>> samples_ms;  // of each part
+  std::vector<std::vector<double>> samples_ms;  // per part
   launch([&](const UnfusedPart& part) {
     parts.of.push_back({std::string(part.name), 0.0, part.bytes, part.flops, {}, {}});
   });

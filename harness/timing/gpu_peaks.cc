@@ -8,7 +8,7 @@ struct NamedPeaks {
   GpuPeaks peaks;
 };
 
-// NVIDIA's data sheets of each product. The first match counts: longer names come first.
+// From NVIDIA's data sheets. The first match counts, so longer names come first.
 constexpr NamedPeaks kTable[] = {
     {"V100-SXM3", {130, 981}},
     {"V100-SXM2", {125, 900}},
@@ -29,8 +29,8 @@ struct SmRate {
   int tensor_flops_per_clock;
 };
 
-// NVIDIA's architecture white papers: tensor cores of an SM, times FMAs of each, times 2. The data
-// sheets' rates follow from them, the number of SMs and the boost clock; cards may clock higher.
+// NVIDIA's architecture white papers: tensor cores per SM, times FMAs per core, times 2. The data
+// sheets' rates are these times the number of SMs and the boost clock; cards may clock higher.
 constexpr SmRate kSmRates[] = {
     {70, 1024}, {75, 1024}, {80, 2048}, {86, 1024}, {89, 1024}, {90, 4096},
 };

@@ -1,4 +1,4 @@
-// What a GPU can do at most, by its maker's data sheet.
+// Peak rates of a GPU from its maker's data sheet.
 #pragma once
 
 #include <optional>
@@ -11,12 +11,12 @@ struct GpuPeaks {
   double gbps;    // device memory
 };
 
-/// By the name that the driver gives. Nothing for a GPU that is not in the table: a guess would
-/// look like a fact.
+/// By the driver's name for the GPU. Empty for a GPU outside the table: a guess would look like a
+/// fact.
 std::optional<GpuPeaks> gpu_peaks(std::string_view driver_name);
 
-/// Dense fp16 tensor FLOPs of one SM in a clock cycle: what no card of the architecture exceeds,
-/// whatever it is called. Nothing for one that is not in the table. `sm` is 70, 75, ...
+/// Dense fp16 tensor FLOPs per SM and clock cycle: an upper bound for every card of the
+/// architecture. Empty for an architecture outside the table. `sm` is 70, 75, ...
 std::optional<int> tensor_flops_per_clock(int sm);
 
 }  // namespace sparkbench

@@ -10,7 +10,7 @@ namespace sparkbench {
 namespace {
 
 constexpr int kEmptySamples = 5;
-constexpr int kHoldAttempts = 2;  // a host that was busy elsewhere is forgiven once
+constexpr int kHoldAttempts = 2;  // one retry in case the host was busy
 
 class Stopwatch {
  public:

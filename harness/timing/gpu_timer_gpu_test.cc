@@ -1,5 +1,5 @@
-// The timer on the GPU of this machine: what it is for, and that nothing can hang it. A hold that
-// nobody releases serves as a kernel whose duration is known.
+// Tests the timer's accuracy on this machine's GPU, and that nothing can hang it. A hold that
+// nobody releases serves as a kernel of known duration.
 #include "harness/timing/gpu_timer.h"
 
 #include <gtest/gtest.h>

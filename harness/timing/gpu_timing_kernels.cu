@@ -4,7 +4,7 @@
 namespace sparkbench {
 namespace {
 
-constexpr unsigned kPollNs = 200;  // between two looks over the bus
+constexpr unsigned kPollNs = 200;  // between two polls over the bus
 constexpr int kTimerSteps = 100;
 
 __device__ std::uint64_t global_timer_ns() {
@@ -78,7 +78,7 @@ bool has_code_for_current_gpu() {
   const cudaError_t status = cudaFuncGetAttributes(&attributes, empty_kernel);
   if (status == cudaErrorNoKernelImageForDevice || status == cudaErrorInvalidDeviceFunction ||
       status == cudaErrorUnsupportedPtxVersion) {
-    cudaGetLastError();  // it is dealt with
+    cudaGetLastError();  // clears the handled error
     return false;
   }
   CUDA_CHECK(status);

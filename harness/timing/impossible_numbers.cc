@@ -18,7 +18,7 @@ std::optional<double> most_tflops(const DeviceInfo& device, const CaseRecord& re
   return *flops_per_clock * *device.sm_count * clock_mhz * 1e-6;
 }
 
-/// Bytes that the memory must have delivered or taken, whatever the cache held.
+/// Bytes that memory must have transferred, whatever the cache held.
 double bytes_of_memory(const DeviceInfo& device, const CaseRecord& record) {
   const std::uint64_t cached = 2 * device.l2_bytes.value_or(0);
   return record.bytes > cached ? static_cast<double>(record.bytes - cached) : 0.0;

@@ -17,7 +17,7 @@ CaseRecord record_of(double ms, double tflops, double gbps) {
   return record;
 }
 
-/// The codes of what is impossible; checks that these and only these make a record invalid.
+/// The codes of the warnings; checks that a record is invalid if and only if it has one.
 std::vector<std::string> codes_of(CaseRecord record, const DeviceInfo& device,
                                   std::optional<double> least_ms = 0.002) {
   flag_impossible(device, least_ms, record);

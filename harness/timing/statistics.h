@@ -1,4 +1,4 @@
-// What a series of samples says; of its median, results/study/median_error.h.
+// Statistics of a series of samples; for the median's error see results/study/median_error.h.
 #pragma once
 
 #include <span>

@@ -26,7 +26,8 @@ const std::vector<double> kDrifting = {
     0.01600, 0.01600, 0.01616, 0.01616, 0.01568, 0.01584, 0.01584, 0.01603, 0.01597, 0.01584};
 
 /// Another sweep: cuDNN's attention forward, batch 1, 32 heads, 16384 x 16384, head_dim 64, causal.
-/// The card lowers its clock and raises it again; a row is a block, an unfused one before each.
+/// The card lowers its clock and raises it again. Each row is a block; an unfused block ran before
+/// each.
 const std::vector<double> kSwinging = {
     2.331, 2.337, 2.331, 2.334, 2.326, 2.321, 2.317, 2.321, 2.322, 2.321, 2.354, 2.355,
     2.360, 2.355, 2.350, 2.361, 2.350, 2.362, 2.355, 2.360, 2.362, 2.363, 2.355, 2.353,
@@ -34,7 +35,7 @@ const std::vector<double> kSwinging = {
     2.621, 2.622, 2.624, 2.607, 2.388, 2.379, 2.384, 2.379, 2.430, 2.449, 2.450, 2.447,
     2.445, 2.450, 2.416, 2.434, 2.434, 2.447, 2.515, 2.566, 2.566, 2.567, 2.589, 2.577};
 
-/// With at most so much noise.
+/// With this limit on the noise.
 TimingOptions to_noise(double max_noise) {
   TimingOptions options;
   options.max_noise = max_noise;

@@ -1,4 +1,4 @@
-// From what a timer measured to the fields of a record, and what there is to warn of.
+// Converts a timer's measurement to record fields and warnings.
 #pragma once
 
 #include "harness/timing/timing.h"
@@ -6,9 +6,9 @@
 
 namespace sparkbench {
 
-/// Times, noise, sampling, clocks, TFLOP/s and bandwidth. Needs the record's flops, bytes, status
-/// and valid: what is incorrect or says nothing about the kernel has times, but no rates. Warns
-/// with W-THROTTLED, W-NOISY, W-NOT-HELD and W-CLOCK-UNKNOWN, and of what is impossible
+/// Sets times, noise, sampling, clocks, TFLOP/s and bandwidth. Needs the record's flops, bytes,
+/// status and valid: an incorrect or invalid result gets times but no rates. Warns with
+/// W-THROTTLED, W-NOISY, W-NOT-HELD and W-CLOCK-UNKNOWN, and for impossible times
 /// (impossible_numbers.h).
 void record_timing(const Timing& timing, const DeviceInfo& device, CaseRecord& record);
 

@@ -9,7 +9,7 @@
 namespace sparkbench {
 namespace {
 
-/// 100 TFLOP/s and 50 GB/s, of the samples that a quiet kernel would have.
+/// 100 TFLOP/s and 50 GB/s, with the samples of a kernel with little noise.
 CaseRecord case_of_one_ms() {
   CaseRecord record;
   record.flops = 100'000'000'000;

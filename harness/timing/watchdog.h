@@ -1,4 +1,4 @@
-// Does something about what takes too long.
+// Acts on operations that take too long.
 #pragma once
 
 #include <chrono>
@@ -9,10 +9,10 @@ namespace sparkbench {
 
 class Watchdog {
  public:
-  /// Calls `expire` on a thread of its own when `limit` passes before the destructor does.
-  /// `expire` must not throw.
+  /// Calls `expire` on its own thread if `limit` passes before the destructor runs. `expire` must
+  /// not throw.
   Watchdog(std::chrono::nanoseconds limit, std::function<void()> expire);
-  /// After this `expire` will not be called, nor is it still running.
+  /// Afterwards `expire` is not running and will not be called.
   ~Watchdog() = default;
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;

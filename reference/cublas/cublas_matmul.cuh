@@ -13,8 +13,8 @@
 
 namespace sparkbench {
 
-/// Throws std::runtime_error, OutOfDeviceMemory where it is that, with the call, and the status'
-/// name and description.
+/// Throws OutOfDeviceMemory for an allocation failure, std::runtime_error for any other. The
+/// message has the call and the name and description of the status.
 inline void check_cublas(cublasStatus_t status, const char* call) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
   const std::string what =
@@ -23,16 +23,16 @@ inline void check_cublas(cublasStatus_t status, const char* call) {
   throw std::runtime_error(what);
 }
 
-/// A matrix [rows, columns] of every head, row-major in GPU memory: element (i, j) of the n-th is
-/// of_head[n][i * row_stride + j], or, transposed, that is element (j, i). The pointers lie in GPU
-/// memory too (head_pointers.cuh).
+/// One matrix [rows, columns] per head, row-major in GPU memory. Element (i, j) of the n-th matrix
+/// is of_head[n][i * row_stride + j]; if transposed, that is element (j, i). The pointers are in
+/// GPU memory too (head_pointers.cuh).
 template <class T>
 struct HeadMatrices {
   std::byte* const* of_head;
   int rows;
   int columns;
   int row_stride;
-  int count;  // of matrices: heads of a group may share one
+  int count;  // number of matrices; the heads of a group may share one
   bool is_transposed = false;
 };
 
@@ -50,14 +50,14 @@ inline constexpr cudaDataType_t kCublasType<__half> = CUDA_R_16F;
 
 struct HeadMatmul {
   cublasHandle_t handle;
-  int count;  // of heads, those of all batch elements
+  int count;  // number of heads, over all batch elements
 
-  /// C = alpha * A B, alpha applied in fp32 before C is rounded. C is not transposed, and no two
-  /// heads share one.
+  /// C = alpha * A B. alpha is applied in fp32 before C is rounded. C is not transposed, and each
+  /// head has its own.
   template <class T, class Product>
   void operator()(float alpha, const HeadMatrices<T>& a, const HeadMatrices<T>& b,
                   const HeadMatrices<Product>& c) const {
-    // cuBLAS is column-major: to it our C is its transpose, B^T A^T.
+    // cuBLAS is column-major. It sees our C as the transpose, B^T A^T.
     const float beta = 0.0f;
     const auto op = [](bool is_transposed) { return is_transposed ? CUBLAS_OP_T : CUBLAS_OP_N; };
     const auto inputs = [](const HeadMatrices<T>& m) {

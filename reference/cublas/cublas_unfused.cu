@@ -35,7 +35,7 @@ TensorView<float> wide_view(const CopyExtents& extents, float* data) {
 }
 TensorView<const float> read_only(const TensorView<float>& tensor) { return tensor; }
 
-/// Byte offsets of the parts of the workspace.
+/// Byte offsets in the workspace.
 struct Layout {
   Layout(const Problem& problem, UnfusedPrecision precision, Pass pass,
          bool has_own_cublas = true) {
@@ -68,7 +68,7 @@ struct Layout {
   }
 
   std::size_t row_stride;  // elements
-  bool has_groups;         // whose dK and dV are added up
+  bool has_groups;         // dK and dV are summed over the heads of a group
   std::size_t dropped_p, p, dp, key_gradients, forward_heads, backward_heads, cublas, bits;
   std::size_t q, k, v, o, d_o, dq, dk, dv;  // fp32 copies
   std::size_t total = 0;
@@ -92,7 +92,7 @@ std::shared_ptr<cublasContext> make_cublas_handle() {
   cublasHandle_t created = nullptr;
   check_cublas(cublasCreate(&created), "cublasCreate");
   std::shared_ptr<cublasContext> handle(created, cublasDestroy);
-  // Default math is without TF32; sums of split k stay in fp32, not in the type of C.
+  // Default math excludes TF32. The flag keeps split-k sums in fp32 instead of the type of C.
   check_cublas(cublasSetMathMode(created, static_cast<cublasMath_t>(
                                               CUBLAS_DEFAULT_MATH |
                                               CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION)),
@@ -120,7 +120,7 @@ CublasUnfused::CublasUnfused(const Problem& problem, UnfusedPrecision precision,
     CUDA_CHECK(cudaMemcpy(part<std::byte>(layout.bits), pattern_words(problem).data(),
                           bits_bytes(problem), cudaMemcpyHostToDevice));
   }
-  CUDA_CHECK(cudaDeviceSynchronize());  // streams that do not block come before it otherwise
+  CUDA_CHECK(cudaDeviceSynchronize());  // a non-blocking stream would not wait for the memset
 }
 
 std::size_t CublasUnfused::workspace_bytes() const {
@@ -131,7 +131,7 @@ cublasContext* CublasUnfused::handle_on(cudaStream_t stream) const {
   std::byte* const memory = place_.cublas_workspace
                                 ? place_.cublas_workspace.get()
                                 : part<std::byte>(Layout(problem_, precision_, pass_).cublas);
-  check_cublas(cublasSetStream(handle_.get(), stream), "cublasSetStream");  // forgets the workspace
+  check_cublas(cublasSetStream(handle_.get(), stream), "cublasSetStream");  // resets the workspace
   check_cublas(cublasSetWorkspace(handle_.get(), memory, kUnfusedCublasBytes),
                "cublasSetWorkspace");
   return handle_.get();
@@ -203,7 +203,7 @@ void CublasUnfused::backward(const BackwardTensors& tensors, cudaStream_t stream
   const CopyExtents queries = query_extents(problem_), keys = key_extents(problem_);
   const UnfusedInputs<float> inputs = {wide_view(queries, part<float>(layout.q)),
                                        wide_view(keys, part<float>(layout.k)),
-                                       wide_view(keys, part<float>(layout.v))};  // by the forward
+                                       wide_view(keys, part<float>(layout.v))};  // from forward
   const UnfusedGradients<float> gradients = {wide_view(queries, part<float>(layout.dq)),
                                              wide_view(keys, part<float>(layout.dk)),
                                              wide_view(keys, part<float>(layout.dv))};

@@ -1,15 +1,15 @@
-// The references `cublas-fp16` and `cublas-fp32`: attention as cuBLAS GEMMs around one kernel for
-// scale, mask, softmax and dropout, forward and backward, with the matrices between them in GPU
+// The baselines `cublas-fp16` and `cublas-fp32`: attention as cuBLAS GEMMs around one kernel for
+// scale, mask, softmax and dropout, forward and backward. The matrices between them are in GPU
 // memory. The names give the type of the tensors; both accumulate in fp32 (CUBLAS_COMPUTE_32F,
 // split-k sums included).
-//   cublas-fp16  S, P, O and gradients in fp16: what frameworks run when they do not fuse. The
-//                timed baseline.
-//   cublas-fp32  q, k, v, d_o widened; all else in fp32 without TF32: a check of high precision.
-// Tensors are read and written in place by their strides, of which cublas-fp32 makes contiguous
-// copies. S [batch, heads, seqlen_q, seqlen_k] is overwritten by dropout(P), its rows padded to 16
-// bytes. A training step also keeps P where dropout changes it, and has a third matrix for dP and
-// dS. A pattern's bits lie beside it. Heads that share keys read them in place; each has dK and dV
-// of its own in fp32, which are added up.
+//   cublas-fp16  S, P, O and gradients in fp16: what frameworks run without fusion. The timed
+//                baseline.
+//   cublas-fp32  q, k, v, d_o widened; the rest in fp32 without TF32: a high-precision check.
+// cublas-fp16 reads and writes the tensors in place by their strides; cublas-fp32 makes contiguous
+// copies. dropout(P) overwrites S [batch, heads, seqlen_q, seqlen_k], whose rows are padded to 16
+// bytes. A training step also keeps P if dropout changes it, and has a third matrix for dP and dS.
+// The workspace also holds a pattern's bits. Heads that share keys read them in place. Each such
+// head has its own dK and dV in fp32, which are then summed.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -27,18 +27,19 @@ namespace sparkbench {
 
 enum class UnfusedPrecision { kFp16, kFp32 };
 
-/// What NVIDIA recommends on Hopper, more than cuBLAS takes elsewhere. Ours, so that it is counted.
+/// NVIDIA's recommendation for Hopper, and more than cuBLAS uses elsewhere. We allocate it, so that
+/// it is counted.
 inline constexpr std::size_t kUnfusedCublasBytes = std::size_t{32} << 20;
 
 template <class T>
 struct UnfusedWorkspace;
 struct PatternBits;
 
-/// A problem as one of several that are computed one after the other, such as packed sequences.
+/// One problem of several that are computed one after the other, such as varlen sequences.
 struct UnfusedPlace {
-  int first_head = 0;  // of all that dropout counts: batch entry * heads
-  int lse_stride = 0;  // from a head's LSE to the next one's; 0: seqlen_q
-  /// For cuBLAS, on the device, of kUnfusedCublasBytes, that these share; null: one of its own.
+  int first_head = 0;  // for dropout, counted over the batch: batch entry * heads
+  int lse_stride = 0;  // offset from one head's LSE to the next; 0: seqlen_q
+  /// Device memory for cuBLAS, kUnfusedCublasBytes, shared by these problems; null: allocate one.
   std::shared_ptr<std::byte> cublas_workspace = nullptr;
 };
 
@@ -49,30 +50,29 @@ std::shared_ptr<std::byte> allocate_on_device(std::size_t bytes);
 std::size_t cublas_unfused_workspace_bytes(const Problem& problem, UnfusedPrecision precision,
                                            Pass pass = Pass::kForward);
 
-/// A cuBLAS handle of the current device. It takes memory of its own there, some 64 MiB, whatever
-/// it is used for.
+/// A cuBLAS handle of the current device. Each handle takes about 64 MiB there.
 std::shared_ptr<cublasContext> make_cublas_handle();
 
-/// Owns the workspace of one problem. Everything throws std::runtime_error on a CUDA or cuBLAS
-/// error, OutOfDeviceMemory where it is that.
+/// Owns the workspace of one problem. Every member throws OutOfDeviceMemory for an allocation
+/// failure and std::runtime_error for any other CUDA or cuBLAS error.
 class CublasUnfused {
  public:
-  /// Allocates the workspace on the current device, for training steps if `pass` is kBackward.
+  /// Allocates the workspace on the current device; `pass` kBackward makes room for training steps.
   CublasUnfused(const Problem& problem, UnfusedPrecision precision, Pass pass = Pass::kForward,
                 std::shared_ptr<cublasContext> handle = make_cublas_handle(),
                 UnfusedPlace place = {});
 
-  /// That it allocated itself.
+  /// Bytes that this object allocated.
   std::size_t workspace_bytes() const;
 
-  /// Enqueues a forward pass on `stream`. The tensors lie on the device. `after_part` hears of each
-  /// GEMM and softmax; cublas-fp32's copies count to the part behind them.
+  /// Enqueues a forward pass on `stream`. The tensors are on the device. `after_part` is called
+  /// after each GEMM and softmax; the copies of cublas-fp32 count to the next part.
   void forward(const ForwardTensors& tensors, cudaStream_t stream,
                const AfterPart& after_part = {});
 
-  /// Enqueues the backward pass of the last forward, whose q, k and v `tensors` must repeat, and
-  /// whose P it takes; o and lse are not read: delta = rowsum(P * dropout(dP)). May be repeated.
-  /// Throws std::logic_error when made for forward passes, or before the first.
+  /// Enqueues the backward pass of the last forward pass and uses its P. `tensors` must have the
+  /// same q, k and v. Does not read o and lse: delta = rowsum(P * dropout(dP)). May be repeated.
+  /// Throws std::logic_error if constructed for forward passes, or before the first forward pass.
   void backward(const BackwardTensors& tensors, cudaStream_t stream,
                 const AfterPart& after_part = {});
 

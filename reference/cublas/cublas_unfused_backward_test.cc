@@ -12,7 +12,7 @@
 namespace sparkbench {
 namespace {
 
-/// A problem on the device, with room for what a training step computes.
+/// A problem on the device, with memory for the results of a training step.
 class TrainingStep {
  public:
   TrainingStep(const Problem& problem, UnfusedPrecision precision)
@@ -54,8 +54,8 @@ class TrainingStep {
 
 class CublasUnfusedBackwardTest : public CublasTest {
  protected:
-  /// |got - want| <= relative * max |want| + absolute, of every gradient of every problem. With a
-  /// single visible key dQ and dK vanish, and `absolute` is what is left to compare with.
+  /// |got - want| <= relative * max |want| + absolute, for every gradient of every problem. With a
+  /// single visible key dQ and dK vanish; then only `absolute` counts.
   static void expect_close(UnfusedPrecision precision, double relative, double absolute,
                            const std::vector<Problem>& problems = cublas_grid()) {
     for (const Problem& problem : problems) {
@@ -71,17 +71,17 @@ class CublasUnfusedBackwardTest : public CublasTest {
   }
 };
 
-// A few roundings of 2^-11 relative; scores up to 8 are half a place, 2^-9, off, and dP more.
+// A few roundings of 2^-11 relative. Scores up to 8 are off by half a unit, 2^-9, and dP by more.
 TEST_F(CublasUnfusedBackwardTest, Fp16IsAsCloseAsItsIntermediatesAllow) {
   expect_close(UnfusedPrecision::kFp16, 0x1p-8, 1e-6);
 }
 
-// Only the last rounding, of the gradients to fp16, is left: at most 2^-11 relative.
+// Only the final rounding of the gradients to fp16 remains: at most 2^-11 relative.
 TEST_F(CublasUnfusedBackwardTest, Fp32IsExactButForTheLastRounding) {
   expect_close(UnfusedPrecision::kFp32, 0x1p-11, 1e-5);
 }
 
-// Many small p * (dp - delta), each rounded, make up dQ: one place more than above.
+// dQ sums many small p * (dp - delta), each rounded: twice the tolerance above.
 TEST_F(CublasUnfusedBackwardTest, RowsOfEveryLengthAreRight) {
   expect_close(UnfusedPrecision::kFp16, 0x1p-7, 1e-6, long_row_problems());
   expect_close(UnfusedPrecision::kFp32, 0x1p-11, 1e-5, long_row_problems());

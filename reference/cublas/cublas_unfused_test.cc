@@ -44,7 +44,7 @@ class CublasUnfusedTest : public CublasTest {
   }
 };
 
-// Errors allowed: a few roundings of 2^-11 relative; scores up to 8 are half a place, 2^-9, off.
+// Allowed error: a few roundings of 2^-11 relative. Scores up to 8 are off by half a unit, 2^-9.
 TEST_F(CublasUnfusedTest, Fp16IsAsCloseAsItsIntermediatesAllow) {
   for (const Problem& problem : cublas_grid()) {
     const ErrorMetrics metrics = error_of(problem, UnfusedPrecision::kFp16);
@@ -54,7 +54,7 @@ TEST_F(CublasUnfusedTest, Fp16IsAsCloseAsItsIntermediatesAllow) {
   }
 }
 
-// Only the last rounding, of O to fp16, is left: at most 2^-11 relative.
+// Only the final rounding of O to fp16 remains: at most 2^-11 relative.
 TEST_F(CublasUnfusedTest, Fp32IsExactButForTheLastRounding) {
   for (const Problem& problem : cublas_grid()) {
     const ErrorMetrics metrics = error_of(problem, UnfusedPrecision::kFp32);
@@ -64,7 +64,8 @@ TEST_F(CublasUnfusedTest, Fp32IsExactButForTheLastRounding) {
   }
 }
 
-// O is the mean of many random v, so small beside the roundings of P: one place more than above.
+// O is the mean of many random v and small compared with the roundings of P: twice the tolerance
+// above.
 TEST_F(CublasUnfusedTest, RowsOfEveryLengthAreRight) {
   for (const Problem& problem : long_row_problems()) {
     const ErrorMetrics fp16 = error_of(problem, UnfusedPrecision::kFp16);
@@ -159,7 +160,7 @@ TEST_F(CublasUnfusedTest, ReadsAndWritesEveryLayoutInPlace) {
   }
 }
 
-// More than the 65535 blocks that a grid's second and third dimension may have.
+// More than 65535, the limit of a grid's second and third dimension.
 TEST_F(CublasUnfusedTest, TakesAnyNumberOfHeads) {
   Problem problem;
   problem.batch = 70000;

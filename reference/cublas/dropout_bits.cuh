@@ -1,5 +1,5 @@
-// Which columns of a row dropout keeps, for lanes that have 8 consecutive columns each: a bit a
-// column, four chunks in a word (dropout_lanes.h).
+// Which columns of a row dropout keeps, for lanes with 8 consecutive columns each: one bit per
+// column, four chunks per word (dropout_lanes.h).
 #pragma once
 
 #include "kernels/machine/permute.cuh"
@@ -9,15 +9,15 @@
 
 namespace sparkbench {
 
-/// The columns of one chunk of a word.
+/// The kept columns of one chunk of a word.
 class KeptColumns {
  public:
   __device__ __forceinline__ KeptColumns(std::uint32_t dropped, int chunk)
       : dropped_(dropped), chunk_(chunk) {}
 
-  /// A pair with zeros where it is dropped.
+  /// The pair, with zeros for dropped columns.
   __device__ __forceinline__ __half2 dropped(__half2 value, int pair) const {
-    // The bits of column 2 * pair on top of their bytes: then each makes half of a mask.
+    // Shifts the bits of column 2 * pair to the top of their bytes; each then gives half of a mask.
     const std::uint32_t on_top = dropped_ << (7 - 4 * (chunk_ & 1) - pair);
     const std::uint32_t mask =
         chunk_ < 2 ? permute_signs<0x9988>(on_top) : permute_signs<0xbbaa>(on_top);
@@ -37,7 +37,8 @@ class KeptColumns {
   int chunk_;  // a constant once loops are unrolled
 };
 
-/// Of this lane's chunks of a segment, four in a word. To be drawn while the row is being loaded.
+/// The kept columns of this lane's chunks of a segment, four chunks per word. Draw them while the
+/// row is being loaded.
 template <int kChunks, bool kDrops>
 class KeptRow {
  public:
@@ -75,7 +76,7 @@ class KeptRow {
     return __any_sync(kAll, reaches) != 0;
   }
 
-  /// Block n of the 16 of the word of `first_chunk` and these eight lanes.
+  /// Block n of the 16 blocks in the word of `first_chunk` and these eight lanes.
   template <class Row>
   static __device__ __forceinline__ std::uint32_t block(const Row& row, int segment,
                                                         int first_chunk, int n) {
@@ -87,8 +88,8 @@ class KeptRow {
         dropout_block(static_cast<std::uint32_t>(row.row()), static_cast<std::uint32_t>(column)));
   }
 
-  /// The columns of a word's chunks which views of a pattern have. Its loops stay loops: unrolled
-  /// they would be most of all kernels' code, and more of it than an instruction cache holds.
+  /// Overwrites the columns that a pattern's strided views cover. The loops are not unrolled:
+  /// unrolled they would be most of the code of every kernel and overflow the instruction cache.
   template <class Row>
   static __device__ __forceinline__ void place_views(const Row& row, int segment, int first_chunk,
                                                      std::uint32_t& word) {
@@ -104,7 +105,8 @@ class KeptRow {
     }
   }
 
-  /// Before the steps that are among eight lanes. Half warps share the blocks of their two rows.
+  /// The word before the exchanges among eight lanes. The half warps share the blocks of their two
+  /// rows.
   template <class Row>
   static __device__ __forceinline__ std::uint32_t drawn(const Row& row, int segment,
                                                         int first_chunk) {

@@ -9,7 +9,7 @@ namespace sparkbench {
 namespace {
 
 constexpr std::uint32_t kHead = 11;
-constexpr std::uint32_t kWordColumn[kWordChunks] = {128, 384, 640, 1024};  // of the chunks
+constexpr std::uint32_t kWordColumn[kWordChunks] = {128, 384, 640, 1024};  // of the four chunks
 
 std::uint32_t drawn(const Dropout& dropout, std::uint32_t row, int n) {
   const std::uint32_t column = kWordColumn[chunk_of_block(n)];

@@ -1,4 +1,4 @@
-// dK and dV where heads share keys: the sum of what each of them contributes, in fp32.
+// dK and dV for heads that share keys: the sum of the heads' contributions, in fp32.
 #pragma once
 
 #include <algorithm>
@@ -11,7 +11,8 @@ namespace sparkbench {
 
 __device__ inline void copy_as(float* out, float value) { *out = value; }
 
-/// of_head [batch, heads, seqlen, head_dim], `group_size` of its heads for each of `extents`.
+/// of_head [batch, heads, seqlen, head_dim]; `group_size` heads are summed into each head of
+/// `extents`.
 template <class T>
 __global__ void add_groups(const float* of_head, TensorView<T> sums, CopyExtents extents,
                            int group_size) {
@@ -30,7 +31,7 @@ __global__ void add_groups(const float* of_head, TensorView<T> sums, CopyExtents
   }
 }
 
-/// `extents` are those of the sums, rounded to T.
+/// `extents` are those of the sums, which are rounded to T.
 template <class T>
 void enqueue_group_sums(const float* of_head, const TensorView<T>& sums, const CopyExtents& extents,
                         int group_size, cudaStream_t stream) {

@@ -1,4 +1,4 @@
-// Where the matrices of each head of some tensors lie.
+// Addresses of the matrices of each head of some tensors.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@ struct CUstream_st;
 
 namespace sparkbench {
 
-/// Byte address of what head h of batch element b has or, of keys and values, reads:
+/// Byte address of the matrix that head h of batch element b owns (or reads, for keys and values):
 /// first + b * batch_bytes + h / group_size * head_bytes.
 struct HeadPlaces {
   std::byte* first;
@@ -22,13 +22,13 @@ struct HeadPlaces {
 
 inline constexpr int kMostHeadTensors = 9;  // a backward pass: q k v dO P dP dQ dK dV
 
-/// As a kernel takes them.
+/// As a kernel parameter.
 struct HeadPlacesOfTensors {
   HeadPlaces of[kMostHeadTensors];
 };
 
-/// What the arrays of head_pointers.cuh hold, and on which stream they were written: a pass over
-/// the tensors of the last need not write them again.
+/// The contents of the arrays of head_pointers.cuh, and the stream that wrote them. A pass over the
+/// same tensors need not write them again.
 struct WrittenHeadPlaces {
   HeadPlacesOfTensors places = {};
   int tensors = 0;

@@ -1,6 +1,6 @@
-// The places of heads as cuBLAS wants them for batched products: arrays of pointers in GPU memory.
-// With them one call takes every head of every batch element, which no single stride between
-// [batch, seqlen, heads, head_dim] matrices could, and is as fast as one with a stride.
+// Head addresses in the form that cuBLAS's batched products take: arrays of pointers in GPU memory.
+// One call then covers every head of every batch element, which no single stride between [batch,
+// seqlen, heads, head_dim] matrices allows. It is as fast as a call with a stride.
 #pragma once
 
 #include <cstddef>
@@ -21,13 +21,13 @@ static __global__ void write_head_pointers(HeadPlacesOfTensors tensors, int batc
                                      i % heads / places.group_size * places.head_bytes;
 }
 
-/// Memory on the device, and what it holds.
+/// Device memory and a record of its contents.
 struct HeadPointerMemory {
   std::byte** pointers;  // head_pointer_bytes()
   WrittenHeadPlaces* written;
 };
 
-/// The arrays of one pass: every tensor is add()ed, then all are written, then products read them.
+/// The arrays of one pass. First add() every tensor, then write() all, then run the products.
 class HeadPointers {
  public:
   HeadPointers(int batch, int heads, const HeadPointerMemory& memory)

@@ -1,8 +1,8 @@
 // Softmax, mask and dropout over the rows of S in GPU memory, in place: S becomes P.
 //   1  m = max of the visible s,  l = sum of exp(s - m),  lse = m + log(l)
-//   2  p = round(exp(s - m) / l), 0 where masked
-//   3  p = round(keep_scale * p), 0 where dropped
-// All arithmetic in fp32. A row without a visible key: p = 0, lse = -inf.
+//   2  p = round(exp(s - m) / l), 0 if masked
+//   3  p = round(keep_scale * p), 0 if dropped
+// All arithmetic is in fp32. A row without a visible key has p = 0 and lse = -inf.
 #pragma once
 
 #include "kernels/machine/gpu.cuh"
@@ -11,7 +11,8 @@
 
 namespace sparkbench {
 
-/// exp(s - m). A maximum of -inf counts as 0: no exponential of a score of -inf is then NaN.
+/// exp(s - m). A maximum of -inf is replaced by 0, so that the exponential of a score of -inf is
+/// not NaN.
 class ExpOf {
  public:
   __device__ __forceinline__ explicit ExpOf(float m)
@@ -19,14 +20,14 @@ class ExpOf {
   __device__ __forceinline__ float operator()(float s) const {
     return GpuMachine().exp2(__fmaf_rn(s, kLog2E, minus_base_));
   }
-  /// exp(s - m) / l from then on.
+  /// Makes later calls return exp(s - m) / l.
   __device__ __forceinline__ void divide_by(float l) { minus_base_ -= log2f(l); }
 
  private:
   float minus_base_;
 };
 
-/// Line 1 of some columns.
+/// Line 1 for some columns.
 struct SoftmaxSums {
   float m = -INFINITY, l = 0.0f;
 };
@@ -37,19 +38,20 @@ __device__ __forceinline__ SoftmaxSums merged(const SoftmaxSums& a, const Softma
   return {m, a.l * exp_of(a.m) + b.l * exp_of(b.m)};
 }
 
-/// Whether exp(s - m) of line 1 stays in registers for line 2, an fp32 number a column. It halves
-/// the exponentials, which rows that draw dropout's mask besides have no time for. Lanes with more
-/// chunks take it again; those with so few have rows of one segment (with_row_teams).
+/// Whether exp(s - m) of line 1 stays in registers for line 2, one fp32 number per column. This
+/// halves the exponentials; rows that also draw the dropout mask have no time for the other half.
+/// Lanes with more chunks recompute it. Lanes with few chunks have rows of one segment
+/// (with_row_teams).
 template <class T, class Shape>
 inline constexpr bool kKeepsExponentials = sizeof(T) == sizeof(__half) && Shape::kChunks <= 4;
 
-/// Of this lane's columns, where they are kept.
+/// The exponentials of this lane's columns, if they are kept.
 template <int kChunks, bool kAreKept>
 struct Exponentials {
   float2 pair[kAreKept ? kChunks : 1][kChunkColumns / 2];
 };
 
-/// Of a warp's columns of a segment.
+/// Line 1 for a warp's columns of one segment.
 template <bool kIsWhole, class T, class Row, int kChunks, bool kAreKept>
 __device__ __forceinline__ SoftmaxSums sums_of_warp(const Row& row, const RowChunks<T, kChunks>& s,
                                                     int segment,
@@ -81,7 +83,7 @@ __device__ __forceinline__ SoftmaxSums sums_of_warp(const Row& row, const RowChu
   return {m, sum_of_lanes<Row::kLanes>(l)};
 }
 
-/// Of a row, of the sums of its team's warps.
+/// Line 1 for a row, from the sums of its team's warps.
 template <class Row>
 __device__ __forceinline__ SoftmaxSums sums_of_team(const Row& row, const SoftmaxSums& own) {
   constexpr int kLanes = Row::kLanes;
@@ -95,7 +97,7 @@ __device__ __forceinline__ SoftmaxSums sums_of_team(const Row& row, const Softma
   return {m, sum_of_lanes<kLanes>(sums.l * ExpOf(m)(sums.m))};
 }
 
-/// What a thread has of the factors of lines 2 and 3, of the sums of its row and of its warp.
+/// A thread's factors for lines 2 and 3, from the sums of its row and of its warp.
 template <class T, bool kKeeps>
 class ProbabilityFactors {
  public:
@@ -107,7 +109,7 @@ class ProbabilityFactors {
     if (kDividesInExponent) exp_of_.divide_by(of_row.l);
   }
 
-  /// Line 2, of scores.
+  /// Line 2, from scores.
   __device__ __forceinline__ ScoreChunk<T> probabilities(const ScoreChunk<T>& s) const {
     ScoreChunk<T> p;
     for (int j = 0; j < p.kPairs; ++j) {
@@ -116,7 +118,7 @@ class ProbabilityFactors {
     }
     return p;
   }
-  /// Line 2, of exponentials that were kept.
+  /// Line 2, from kept exponentials.
   __device__ __forceinline__ ScoreChunk<T> probabilities(
       const float2 (&kept)[kChunkColumns / 2]) const {
     ScoreChunk<T> p;
@@ -136,7 +138,8 @@ class ProbabilityFactors {
   }
 
  private:
-  /// It saves a product, and costs an error of 2^-24 of m + log(l): far below fp16's of s itself.
+  /// Saves a multiplication. The error, 2^-24 of m + log(l), is far below the fp16 error of s
+  /// itself.
   static constexpr bool kDividesInExponent = sizeof(T) == sizeof(__half);
 
   __device__ __forceinline__ float probability(float s) const {
@@ -147,14 +150,14 @@ class ProbabilityFactors {
   float factor_, keep_scale_;
 };
 
-/// Registers for 32 warps of a multiprocessor, or 24 where they draw masks too.
+/// Registers for 32 warps per multiprocessor, or for 24 if they also draw masks.
 template <class T, class Shape, bool kDrops>
 inline constexpr int kSoftmaxBlocks = sizeof(T) > sizeof(__half)
                                           ? 1
                                           : (kDrops ? 768 : 1024) / Shape::kThreads;
 
-/// scores [heads, seqlen_q, row_stride] becomes the P of line 3; `kept_p`, unless null, takes that
-/// of line 2 where line 3 drops, as a training step keeps it. lse [heads, seqlen_q], heads apart by
+/// scores [heads, seqlen_q, row_stride] becomes the P of line 3. `kept_p`, unless null, takes the P
+/// of line 2 if line 3 drops: a training step keeps it. lse [heads, seqlen_q] has a head stride of
 /// lse_stride.
 template <class T, class Shape, bool kDrops>
 __global__ void __launch_bounds__(Shape::kThreads, kSoftmaxBlocks<T, Shape, kDrops>)
@@ -196,7 +199,7 @@ __global__ void __launch_bounds__(Shape::kThreads, kSoftmaxBlocks<T, Shape, kDro
     p.store(s_row, column, row.row_stride());
   };
   if constexpr (kKeeps) {
-    // Where it is hidden the exponential is 0: nothing else is to be asked of it.
+    // A hidden column has an exponential of 0, so the loop need not test visibility.
 #pragma unroll
     for (int c = 0; c < Shape::kChunks; ++c) {
       const int column = row.lane_column(row.template first_column<Shape::kChunks>(0, c));

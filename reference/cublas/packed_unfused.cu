@@ -7,7 +7,7 @@
 namespace sparkbench {
 namespace {
 
-/// lse [heads, stride], `rows` of each head.
+/// lse [heads, stride]; fills `rows` of each head.
 __global__ void fill_lse(float* lse, int stride, int rows, float value) {
   const int row = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   if (row < rows) lse[static_cast<std::size_t>(blockIdx.y) * stride + row] = value;
@@ -21,7 +21,7 @@ void enqueue_no_key(float* lse, int heads, int stride, int rows, cudaStream_t st
   CUDA_CHECK(cudaGetLastError());
 }
 
-/// A sequence of a contiguous packed tensor, by itself.
+/// One sequence of a contiguous varlen tensor.
 template <class T>
 TensorView<T> from_token(const TensorView<T>& packed, int token) {
   return {packed.row(0, token, 0), 0, packed.seqlen_stride, packed.head_stride};
@@ -33,7 +33,7 @@ void clear(const TensorView<Half>& of_sequence, int rows, cudaStream_t stream) {
       cudaMemsetAsync(of_sequence.data, 0, static_cast<std::size_t>(rows) * row_bytes, stream));
 }
 
-/// Where sequence i begins, and how long it is.
+/// First token and length of sequence i.
 struct Sequence {
   Sequence(const Problem& problem, int i)
       : first_q(problem.lengths->cu_seqlens_q()[static_cast<std::size_t>(i)]),

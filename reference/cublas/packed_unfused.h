@@ -1,6 +1,6 @@
-// The references `cublas-fp16` and `cublas-fp32` over packed sequences (kernels/packed.h): one
-// sequence after the other, each as cublas_unfused.h computes it, as a loop in a framework would.
-// Nothing is padded; each sequence is launches of its own. cuBLAS shares a workspace among them.
+// The baselines `cublas-fp16` and `cublas-fp32` for varlen batches (kernels/packed.h). They compute
+// one sequence after the other as cublas_unfused.h does, like a loop in a framework. Nothing is
+// padded; each sequence has its own launches. The sequences share one cuBLAS workspace.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +11,8 @@
 
 namespace sparkbench {
 
-/// Owns the workspaces of one problem with lengths. Errors are as of CublasUnfused. Rows without
-/// keys get o = 0, lse = -inf and zero gradients, keys without rows zero gradients.
+/// Owns the workspaces of one problem with lengths. Throws what CublasUnfused throws. Rows without
+/// keys get o = 0, lse = -inf and zero gradients; keys without rows get zero gradients.
 class PackedCublasUnfused {
  public:
   PackedCublasUnfused(const Problem& problem, UnfusedPrecision precision, Pass pass,
@@ -20,14 +20,14 @@ class PackedCublasUnfused {
 
   std::size_t workspace_bytes() const;
 
-  /// As of CublasUnfused, of contiguous tensors of Problem::packed().
+  /// Like CublasUnfused, for contiguous tensors of Problem::packed().
   void forward(const ForwardTensors& tensors, cudaStream_t stream);
   void backward(const BackwardTensors& tensors, cudaStream_t stream);
 
  private:
   Problem problem_;
   std::shared_ptr<std::byte> cublas_workspace_;
-  std::vector<std::unique_ptr<CublasUnfused>> of_each_;  // null without rows or keys
+  std::vector<std::unique_ptr<CublasUnfused>> of_each_;  // null for a sequence without rows or keys
 };
 
 }  // namespace sparkbench

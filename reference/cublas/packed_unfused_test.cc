@@ -11,7 +11,7 @@
 namespace sparkbench {
 namespace {
 
-/// Empty on either side and on both, one key, several tiles.
+/// Lengths: empty on either side and on both, one key, several tiles.
 Problem packed_problem(const MaskSpec& mask, float dropout_p, int heads_k) {
   const Problem of_one{.heads = 4,
                        .head_dim = 64,

@@ -1,5 +1,5 @@
-// A problem's pattern as bits, for a dense computation with a mask. C++17: kernels/mask/pattern is
-// not.
+// A problem's pattern as bits, for a dense computation with a mask. C++17, because device code
+// includes it; kernels/mask/pattern is C++20.
 #pragma once
 
 #include <cstddef>
@@ -10,19 +10,20 @@
 
 namespace sparkbench {
 
-/// Of the unions that heads take by turns; 1 without a pattern.
+/// The number of patterns that the heads cycle through; 1 without a pattern.
 int union_count(const Problem& problem);
 
-/// Of a row of bits: whole 64-bit words.
+/// Bytes per row of bits: whole 64-bit words.
 std::size_t bits_row_bytes(const Problem& problem);
 
-/// Of the bits of all unions; 0 without a pattern.
+/// Bytes of all patterns' bits; 0 without a pattern.
 std::size_t bits_bytes(const Problem& problem);
 
-/// A bit a pair, [unions, seqlen_q, bits_row_bytes()]. Of a problem that has a pattern.
+/// One bit per (row, key) pair, [patterns, seqlen_q, bits_row_bytes()]. The problem must have a
+/// pattern.
 std::vector<std::uint64_t> pattern_words(const Problem& problem);
 
-/// Of all heads of all batch elements, of any mask; without `lengths`.
+/// Over all heads of all batch elements, for any mask. The problem must not have `lengths`.
 std::uint64_t visible_pairs_of_heads(const Problem& problem);
 
 }  // namespace sparkbench

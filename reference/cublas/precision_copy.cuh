@@ -1,4 +1,4 @@
-// Copies between fp16 and fp32 tensors in GPU memory, each in a layout of its own.
+// Copies between fp16 and fp32 tensors in GPU memory. The two layouts may differ.
 #pragma once
 
 #include <cuda_fp16.h>

@@ -1,5 +1,5 @@
-// Eight consecutive columns of a row of S, P or dP: what a lane loads and stores at once, in
-// accesses of 16 bytes, and keeps packed, as memory has them.
+// Eight consecutive columns of a row of S, P or dP. A lane loads and stores a chunk in 16-byte
+// accesses and keeps it packed as in memory.
 #pragma once
 
 #include <cuda_fp16.h>
@@ -9,7 +9,7 @@
 namespace sparkbench {
 
 inline constexpr int kChunkColumns = 8;
-inline constexpr std::uint32_t kWholeChunk = 0xffu;  // a bit for each of its columns
+inline constexpr std::uint32_t kWholeChunk = 0xffu;  // one bit per column
 
 template <class T>
 struct PairOf;
@@ -50,8 +50,8 @@ struct alignas(16) ScoreChunk {
     for (auto& one : pair) one = narrowed<T>(make_float2(value, value));
   }
 
-  /// From a row's column on. Of a row padded to 16 bytes the last chunk of floats may have one
-  /// half.
+  /// Loads from `column` of a row on. In a row padded to 16 bytes, only half of the last chunk of
+  /// floats may exist.
   __device__ __forceinline__ void load(const T* row, int column, int row_stride) {
     for (int i = 0; i < kWords; ++i) {
       if (i > 0 && column + i * kColumnsPerWord >= row_stride) continue;

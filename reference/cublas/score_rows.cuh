@@ -1,7 +1,7 @@
-// Rows of S, P or dP in GPU memory and the lanes that walk over them, for the kernels between the
-// GEMMs of the unfused computation. A team has a row: half a warp, or 1 to 16 warps. It keeps a
-// segment of the row in registers, which is all of it, unless it is longer than 32768 halves or
-// 16384 floats. So a row is read once and written once.
+// Rows of S, P or dP in GPU memory and the lanes that process them, for the kernels between the
+// GEMMs of the unfused computation. A team processes one row: half a warp, or 1 to 16 warps. It
+// keeps a segment of the row in registers. The segment is the whole row unless the row is longer
+// than 32768 halves or 16384 floats. So each row is read once and written once.
 #pragma once
 
 #include <cmath>
@@ -19,43 +19,43 @@ namespace sparkbench {
 inline constexpr int kWarpLanes = 32;
 inline constexpr int kMostTeamWarps = 16;
 
-/// Rows whose teams are not in their order, where a warp has two.
+/// If a warp has two teams, it takes rows 8 apart, permuted within this many rows.
 inline constexpr int kPairedRows = 16;
 
-/// A pattern in the place of the mask: a bit a column, a byte a chunk, in rows of whole 64-bit
-/// words, [unions, seqlen_q, row_bytes]. Heads of a batch element take unions by turns.
+/// A pattern as the mask: one bit per column, one byte per chunk, in rows of whole 64-bit words,
+/// [patterns, seqlen_q, row_bytes]. The heads of a batch element cycle through the patterns.
 struct PatternBits {
-  const std::uint8_t* bytes = nullptr;  // null: there is none
+  const std::uint8_t* bytes = nullptr;  // null: no pattern
   int unions = 1, heads_of_element = 1, row_bytes = 0;
 };
 
-/// Of [heads of all batch elements, seqlen_q, row_stride], of which seqlen_k columns are in use.
-/// A row is aligned to 16 bytes.
+/// Shape of [heads of all batch elements, seqlen_q, row_stride], of which seqlen_k columns are
+/// used. Rows are aligned to 16 bytes.
 struct ScoreShape {
   int heads;
   int row_stride;
   KeyMask mask;
   Dropout dropout;
-  int first_head;  // of these among those that dropout counts
-  int lse_stride;  // from a head's LSE to the next one's: seqlen_q, but in packed sequences
+  int first_head;  // the first head's index for dropout
+  int lse_stride;  // offset from one head's LSE to the next; differs from seqlen_q for varlen
   PatternBits bits;
   DropoutViews views;  // of the pattern
 };
 
-/// Which threads have which rows: the grid of a launch.
+/// The assignment of rows to threads: the grid of a launch.
 struct RowTeams {
-  int warps;  // of a team
+  int warps;  // per team
   int rows_per_block;
   int blocks_per_head;
-  int segments;  // of a row
+  int segments;  // per row
   unsigned threads;
 };
 
 template <int kLanesOfRow, bool kHasPattern>
 class TeamRow;
 
-/// How many lanes of a warp have one row, how many chunks each has, the most threads of a block,
-/// and whether a pattern hides columns.
+/// Lanes per row in a warp, chunks per lane, the largest block, and whether a pattern hides
+/// columns.
 template <int kLanesOfRow, int kChunksOfLane, int kMostThreads, bool kHasPattern>
 struct TeamShape {
   using Row = TeamRow<kLanesOfRow, kHasPattern>;
@@ -64,14 +64,14 @@ struct TeamShape {
   static constexpr int kThreads = kMostThreads;
   using WithMostThreads = TeamShape<kLanes, kChunks, kMostTeamWarps * kWarpLanes, kHasPattern>;
   static constexpr int kColumnsOfWarp = kLanes * kChunkColumns * kChunks;
-  /// Of a row that is kept whole.
+  /// The longest row that fits in registers.
   static constexpr int kColumns =
       kLanes < kWarpLanes ? kColumnsOfWarp : kThreads / kWarpLanes * kColumnsOfWarp;
 };
 
 template <class Shape>
 RowTeams make_row_teams(const ScoreShape& shape) {
-  constexpr int kThreadsOfSmallTeams = 128;  // of a block, where a warp has a row or two
+  constexpr int kThreadsOfSmallTeams = 128;  // threads of a block if a warp has one or two rows
   const auto divide_up = [](int value, int divisor) { return (value + divisor - 1) / divisor; };
   int warps = 1;
   while (Shape::kLanes == kWarpLanes && warps * kWarpLanes < Shape::kThreads &&
@@ -88,7 +88,7 @@ RowTeams make_row_teams(const ScoreShape& shape) {
           static_cast<unsigned>(threads)};
 }
 
-/// Over this lane's neighbours, kLanes of them.
+/// Maximum over this lane's kLanes neighbours.
 template <int kLanes>
 __device__ __forceinline__ float max_of_lanes(float value) {
   for (int mask = kLanes / 2; mask > 0; mask /= 2) {
@@ -104,14 +104,14 @@ __device__ __forceinline__ float sum_of_lanes(float value) {
   return value;
 }
 
-/// The row of this thread's team. The last heads' rows come first: they are what the GEMM before
-/// wrote last, so the L2 cache still has them, and what it has of the first heads when this is done
-/// is what the GEMM behind reads first. A team behind a head's last row has a row without columns.
+/// The row of this thread's team. The last heads come first: the previous GEMM wrote them last, so
+/// they are still in the L2 cache. At the end the cache holds the first heads, which the next GEMM
+/// reads first. A team past a head's last row gets a row without columns.
 template <int kLanesOfRow, bool kHasPattern>
 class TeamRow {
  public:
   static constexpr int kLanes = kLanesOfRow;
-  /// Otherwise sees_all() is always false.
+  /// If false, sees_all() always returns false.
   static constexpr bool kMaySeeAll = !kHasPattern;
 
   __device__ __forceinline__ TeamRow(const ScoreShape& shape, const RowTeams& teams)
@@ -134,11 +134,11 @@ class TeamRow {
     }
   }
 
-  /// As dropout counts them.
+  /// The head index that dropout uses.
   __device__ int dropout_head() const { return shape_.first_head + head_; }
   __device__ int row() const { return row_; }
   __device__ const Dropout& dropout() const { return shape_.dropout; }
-  /// Whether views of a pattern, or its order, have any columns.
+  /// Whether a strided view of a pattern, or its grid order, covers any columns.
   __device__ __forceinline__ bool has_views() const {
     if constexpr (kHasPattern) {
       return shape_.views.count != 0 || shape_.views.has_order;
@@ -146,9 +146,9 @@ class TeamRow {
       return false;
     }
   }
-  /// Calls visit(column of the chunk, its place in the dropout mask) for the visible columns of a
-  /// chunk which views of a pattern, or its order, have; the others have theirs in the order of the
-  /// sequence.
+  /// Calls visit(column of the chunk, its dropout position) for the visible columns of a chunk that
+  /// a pattern's strided views or grid order cover. The dropout position of the other columns is
+  /// their position in the sequence.
   template <class Visit>
   __device__ __forceinline__ void for_columns_of_views(int column, Visit visit) const {
     if constexpr (kHasPattern) {
@@ -171,14 +171,15 @@ class TeamRow {
   __device__ int segments() const { return teams_.segments; }
   __device__ int team_warps() const { return teams_.warps; }
   __device__ int row_stride() const { return shape_.row_stride; }
-  /// Of a pattern, whether it might: of scores that are all hidden the LSE is -inf by itself.
+  /// For a pattern this may be true although the row sees nothing; with all scores hidden the LSE
+  /// is -inf anyway.
   __device__ bool sees_any() const { return !visible_.is_empty(); }
 
   __device__ std::size_t lse_index() const {
     return static_cast<std::size_t>(head_) * static_cast<std::size_t>(shape_.lse_stride) +
            static_cast<std::size_t>(row_);
   }
-  /// In [heads, seqlen_q].
+  /// Index in [heads, seqlen_q].
   __device__ std::size_t index() const {
     return static_cast<std::size_t>(head_) * static_cast<std::size_t>(shape_.mask.seqlen_q) +
            static_cast<std::size_t>(row_);
@@ -188,12 +189,12 @@ class TeamRow {
   }
 
   static __device__ int lane() { return static_cast<int>(threadIdx.x) % kLanes; }
-  /// Of this thread in its team.
+  /// Index of this thread's warp in its team.
   __device__ int warp() const { return warp_; }
-  /// Whether this is the thread that writes what a row has one of.
+  /// Whether this thread writes the values that a row has once.
   __device__ bool leads() const { return columns_ > 0 && warp_ == 0 && lane() == 0; }
 
-  /// The first of the columns of a chunk of all these lanes.
+  /// The lowest first column of a chunk over all these lanes.
   template <int kChunks>
   __device__ int first_column(int segment, int chunk) const {
     return ((segment * kChunks + chunk) * teams_.warps + warp_) * (kLanes * kChunkColumns);
@@ -201,9 +202,9 @@ class TeamRow {
   static __device__ int lane_column(int first_column) {
     return first_column + lane() * kChunkColumns;
   }
-  /// Whether the row has the columns of a chunk, or some, which then are the first.
+  /// Whether the row has any column of a chunk. Existing columns are the first ones.
   __device__ bool has(int column) const { return column < columns_; }
-  /// How much of a chunk is visible; which of its columns are, as bits.
+  /// How much of a chunk is visible; which columns are visible, as bits.
   __device__ __forceinline__ TileCover cover(int column) const {
     if constexpr (kHasPattern) {
       const std::uint32_t bits = visible(column);
@@ -223,8 +224,8 @@ class TeamRow {
       return range_word(visible_, column);
     }
   }
-  /// Whether each of these lanes sees all of its chunks of a segment. Then nothing is to be asked
-  /// of any of them, which is a third of the instructions.
+  /// Whether each of these lanes sees all of its chunks of a segment. Then no column needs a test,
+  /// which saves a third of the instructions.
   template <int kChunks>
   __device__ bool sees_all(int segment) const {
     if constexpr (kHasPattern) {
@@ -234,7 +235,8 @@ class TeamRow {
              first_column<kChunks>(segment, kChunks - 1) + kLanes * kChunkColumns <= visible_.end;
     }
   }
-  /// Whether any of these lanes sees any of its chunk, or by a pattern this one of its own.
+  /// Whether any of these lanes sees any column of its chunk; under a pattern, whether this lane
+  /// does.
   __device__ bool reaches(int first_column) const {
     if constexpr (kHasPattern) {
       return visible(lane_column(first_column)) != 0;
@@ -244,7 +246,8 @@ class TeamRow {
   }
 
  private:
-  /// The two rows of a warp are 8 apart: they share blocks of the dropout mask (kernels/dropout.h).
+  /// The two rows of a warp are 8 apart, so that they share blocks of the dropout mask
+  /// (kernels/dropout.h).
   static __device__ __forceinline__ int row_of_team(int team) {
     if (kLanes == kWarpLanes) return team;
     const int of_16 = team % kPairedRows;
@@ -258,7 +261,7 @@ class TeamRow {
   const std::uint8_t* bits_ = nullptr;  // of the row
 };
 
-/// This lane's chunks of a segment. Hidden columns have a value of their own.
+/// This lane's chunks of a segment. Hidden columns get a fixed value.
 template <class T, int kChunks>
 struct RowChunks {
   ScoreChunk<T> chunk[kChunks];
@@ -277,7 +280,7 @@ struct RowChunks {
     }
   }
 
-  /// Behind a load(), as late as it may be: this waits for what was loaded.
+  /// Call after load(), as late as possible: it waits for the loaded data.
   template <bool kIsWhole, class Row>
   __device__ __forceinline__ void hide(const Row& row, int segment, float hidden) {
     if constexpr (!kIsWhole) {
@@ -289,7 +292,7 @@ struct RowChunks {
     }
   }
 
-  /// store(c, column, make(c)) for each chunk of the row, with zeros where it is hidden.
+  /// Calls store(c, column, make(c)) for each chunk of the row, with zeros in hidden columns.
   template <bool kIsWhole, class Row, class Make, class Store>
   static __device__ __forceinline__ void store(const Row& row, int segment, Make make,
                                                Store store) {
@@ -310,8 +313,9 @@ struct RowChunks {
   }
 };
 
-/// Calls visit(whether all lanes see all of their chunks of the segment), as a constant; with false
-/// unless kAsks. It is worth its registers where instructions are what a kernel runs out of.
+/// Calls visit(whether all lanes see all of their chunks of the segment) with a compile-time
+/// constant; false unless kAsks. The test pays for its registers only in kernels bound by
+/// instructions.
 template <bool kAsks, int kChunks, class Row, class Visit>
 __device__ __forceinline__ void with_cover(const Row& row, int segment, Visit visit) {
   if constexpr (kAsks && Row::kMaySeeAll) {
@@ -323,20 +327,21 @@ __device__ __forceinline__ void with_cover(const Row& row, int segment, Visit vi
   visit(std::false_type());
 }
 
-/// What a kernel wants of its teams, as measured.
+/// A kernel's preferred teams, from measurements.
 struct TeamWishes {
-  /// Of a row: of four chunks a lane, which are 1024 columns a warp. Longer rows have eight.
+  /// Warps per row with four chunks a lane, that is 1024 columns a warp. Longer rows use eight
+  /// chunks.
   int most_warps_of_four_chunks = 1;
-  /// Rather than many warps on a multiprocessor, where a lane has eight chunks.
+  /// Prefer more registers over more warps per multiprocessor if a lane has eight chunks.
   bool wants_registers = false;
 };
 
-/// Of a lane.
+/// Most chunks per lane.
 template <class T>
 inline constexpr int kMostChunks = sizeof(T) == sizeof(__half) ? 8 : 4;
 
-/// Calls launch(shape of teams, whether it drops, teams), the first two as types: as many rows to a
-/// warp, or as few warps to a row, as registers allow.
+/// Calls launch(shape of teams, whether it drops, teams); the first two are types. Chooses as many
+/// rows per warp, or as few warps per row, as the registers allow.
 template <class T, class Launch>
 void with_row_teams(const ScoreShape& shape, const TeamWishes& wishes, Launch launch) {
   const auto with_shape = [&](auto teams_shape) {

@@ -1,8 +1,9 @@
 // The gradient of masked_softmax.cuh over the rows of dP in GPU memory, in place: dP becomes dS.
-//   1  dp = keep_scale * dp, 0 where dropped
+//   1  dp = keep_scale * dp, 0 if dropped
 //   2  delta = sum of p * dp over the visible columns
-//   3  ds = round(p * (dp - delta)), 0 where masked
-// All arithmetic in fp32. The mask is drawn again rather than read: it costs less than its bytes.
+//   3  ds = round(p * (dp - delta)), 0 if masked
+// All arithmetic is in fp32. The kernel recomputes the dropout mask: that is cheaper than reading
+// it.
 #pragma once
 
 #include <type_traits>
@@ -11,7 +12,7 @@
 
 namespace sparkbench {
 
-/// This lane's P and dP of a segment, dP's dropped ones being 0 already.
+/// This lane's P and dP of a segment. Dropped elements of dP are already 0.
 template <class T, int kChunks, bool kDrops>
 class GradientChunks {
  public:
@@ -32,7 +33,7 @@ class GradientChunks {
     }
   }
 
-  /// Line 2, this lane's share.
+  /// Line 2: this lane's partial sum.
   __device__ __forceinline__ float partial_delta(float keep_scale) const {
     float delta = 0.0f;
 #pragma unroll
@@ -74,7 +75,7 @@ class GradientChunks {
   RowChunks<T, kChunks> p_, dp_;
 };
 
-/// Of a row, of the shares of its team's lanes.
+/// Line 2 for a row: sums the partial sums of its team's lanes.
 template <class Row>
 __device__ __forceinline__ float sum_of_team(const Row& row, float of_lane) {
   constexpr int kLanes = Row::kLanes;
@@ -116,8 +117,8 @@ __global__ void __launch_bounds__(Shape::kThreads, kMostTeamWarps* kWarpLanes / 
   }
 }
 
-/// Whose code is a shape's: a thread may have 128 registers in a block of any size, so that of
-/// shapes which differ in that is the same.
+/// The shape for code generation. A thread may have 128 registers in a block of any size, so shapes
+/// that differ only in block size share their code.
 template <class T, class Shape>
 using GradientShape =
     std::conditional_t<Shape::kLanes == kWarpLanes && Shape::kChunks == kMostChunks<T>,

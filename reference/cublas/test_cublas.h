@@ -1,5 +1,5 @@
-// What the tests of the cuBLAS references share: device memory, a grid of problems, and the skip
-// where there is no GPU.
+// Shared by the tests of the cuBLAS baselines: device memory, a grid of problems, and the skip
+// without a GPU.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -22,7 +22,7 @@ class DeviceVector {
     void* memory = nullptr;
     CUDA_CHECK(cudaMalloc(&memory, size * sizeof(T)));
     data_ = static_cast<T*>(memory);
-    CUDA_CHECK(cudaMemset(data_, 0xff, size * sizeof(T)));  // NaN: what is not written shows
+    CUDA_CHECK(cudaMemset(data_, 0xff, size * sizeof(T)));  // NaN: reveals gaps
   }
   explicit DeviceVector(const std::vector<T>& values) : DeviceVector(values.size()) {
     CUDA_CHECK(cudaMemcpy(data_, values.data(), size_ * sizeof(T), cudaMemcpyHostToDevice));
@@ -50,7 +50,7 @@ inline Problem with_pattern(Problem problem, const char* spec) {
   return problem;
 }
 
-/// mask x dropout x equal, cross and odd lengths x head_dim, and some whose heads share keys.
+/// mask x dropout x equal, cross and odd lengths x head_dim, and some problems with shared keys.
 inline std::vector<Problem> cublas_grid() {
   std::vector<Problem> problems;
   for (const auto& [seqlen_q, seqlen_k] :
@@ -87,7 +87,7 @@ inline std::vector<Problem> cublas_grid() {
       }
     }
   }
-  // Whose dropout has the places of passes, and of a grid's order.
+  // Patterns whose dropout positions follow strided views or a grid order.
   for (const char* const spec :
        {"window:20+causal-strided:8", "strided:3", "dilated:9:4", "nd:15x26:9x9"}) {
     problems.push_back(with_pattern({.batch = 2,
@@ -102,7 +102,7 @@ inline std::vector<Problem> cublas_grid() {
   return problems;
 }
 
-/// Rows for half a warp, a warp, several, and of several segments; some end inside of 16 bytes.
+/// Rows for half a warp, a warp, several warps and several segments; some end inside 16 bytes.
 inline std::vector<Problem> long_row_problems() {
   std::vector<Problem> problems;
   for (const int seqlen_k : {512, 601, 1024, 1025, 2051, 5000, 16384, 33001, 70000}) {

@@ -21,12 +21,12 @@ template <class T>
 struct UnfusedWorkspace {
   std::size_t row_stride;  // a multiple of 16 bytes
   T* dropped_p;            // S, then dropout(P)
-  T* p;                    // P; where dropout keeps all or no backward will follow, dropped_p
-  T* dp;                   // dP, then dS; null when no backward will follow
-  float* key_gradients;    // [batch, heads, seqlen_k, head_dim]: dV, then dK, of each head; null
-                           // when no backward will follow or no two heads share keys
+  T* p;                    // P; equals dropped_p if dropout keeps everything or no backward follows
+  T* dp;                   // dP, then dS; null if no backward follows
+  float* key_gradients;    // [batch, heads, seqlen_k, head_dim]: dV, then dK, of each head; null if
+                           // no backward follows or no two heads share keys
   HeadPointerMemory forward_heads, backward_heads;
-  int first_head;  // UnfusedPlace's
+  int first_head;  // UnfusedPlace::first_head
   int lse_stride;
   PatternBits bits;
 };
@@ -41,7 +41,7 @@ struct UnfusedGradients {
   TensorView<T> dq, dk, dv;
 };
 
-/// Where a chain is enqueued, and who hears of its parts; nobody if null.
+/// The stream of a chain and the callback for its parts; null: no callback.
 struct ChainQueue {
   cublasHandle_t cublas;
   cudaStream_t stream;
@@ -70,7 +70,8 @@ class UnfusedChain {
   }
 
   /// dV = dropout(P)^T dO,  dP = dO V^T,  dS,  dQ = scale * dS K,  dK = scale * dS^T Q
-  /// Heads that share keys have their own dV and dK in fp32 first, which are then added up.
+  ///
+  /// Heads that share keys first get their own dV and dK in fp32, which are then summed.
   void backward(const UnfusedInputs<T>& inputs, const TensorView<const T>& d_output,
                 const UnfusedGradients<T>& gradients) const {
     HeadPointers heads(problem_.batch, problem_.heads, workspace_.backward_heads);
@@ -94,7 +95,7 @@ class UnfusedChain {
     matmul_(alpha, a, b, c);
     tell_product(name, a, b, c, bytes_of(c));
   }
-  /// dV or dK: `c` is that of each key head or, where heads share keys, of each head.
+  /// dV or dK. `c` has one matrix per key head or, if heads share keys, one per head.
   void key_product(std::string_view name, float alpha, const HeadMatrices<T>& a,
                    const HeadMatrices<T>& b, const HeadMatrices<T>& c,
                    const TensorView<T>& gradient) const {
@@ -134,7 +135,7 @@ class UnfusedChain {
   static std::uint64_t product_of(int a, int b) {
     return static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b);
   }
-  /// Of matrices of scores, of which visible elements are read, and all written.
+  /// Bytes of score matrices: the visible elements are read and all elements are written.
   std::uint64_t row_bytes(std::uint64_t read, std::uint64_t written) const {
     const auto heads = static_cast<std::uint64_t>(matmul_.count);
     const std::uint64_t all = heads * product_of(problem_.seqlen_q, problem_.seqlen_k);
@@ -152,8 +153,8 @@ class UnfusedChain {
             dropout_views_of(problem_)};
   }
 
-  /// [seqlen, head_dim] of [batch, seqlen, heads, head_dim]; heads of a group share a matrix. The
-  /// stride of a single row is nobody's, and cuBLAS wants it to be no less than the row's length.
+  /// [seqlen, head_dim] of [batch, seqlen, heads, head_dim]; the heads of a group share a matrix.
+  /// The stride of a single row is unused, but cuBLAS requires it to be at least the row's length.
   HeadMatrices<T> heads_of(HeadPointers& heads, const TensorView<const T>& tensor, int seqlen,
                            int group_size) const {
     const auto stride_bytes = [](std::int64_t stride) {
@@ -170,7 +171,7 @@ class UnfusedChain {
   HeadMatrices<T> keys(HeadPointers& heads, const TensorView<const T>& tensor) const {
     return heads_of(heads, tensor, problem_.seqlen_k, problem_.group_size());
   }
-  /// Of each head: fp32, whatever T is.
+  /// One per head, in fp32 for any T.
   HeadMatrices<T> key_gradients(HeadPointers& heads) const {
     const std::size_t head_bytes = static_cast<std::size_t>(problem_.seqlen_k) *
                                    static_cast<std::size_t>(problem_.head_dim) * sizeof(float);
@@ -189,7 +190,7 @@ class UnfusedChain {
             problem_.seqlen_k, static_cast<int>(workspace_.row_stride), matmul_.count};
   }
 
-  /// cuBLAS' arrays of pointers know no const.
+  /// cuBLAS's arrays of pointers are not const.
   static std::byte* bytes(const T* tensor) {
     return reinterpret_cast<std::byte*>(const_cast<T*>(tensor));
   }

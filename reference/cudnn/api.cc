@@ -22,7 +22,7 @@ bool find_symbol(void* library, const char* name, Function*& function) {
 }  // namespace
 
 std::optional<Api> load_api() {
-  // Never unloaded: the library leaves threads and handlers behind.
+  // Never unloaded, because the library's threads and handlers outlive its use.
   void* const library = dlopen("libcudnn.so.9", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (library == nullptr) return std::nullopt;
   Api api{};

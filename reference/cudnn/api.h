@@ -1,7 +1,7 @@
-// The part of cuDNN 9's C interface that its attention needs, declared here and loaded at run time:
-// one binary serves machines with and without cuDNN, and no cuDNN is needed to build it. The values
-// are those of cudnn_graph.h, which are fixed for a major version; api_test.cc compares them with
-// that header where it is installed.
+// The part of cuDNN 9's C interface that attention needs, declared here and loaded at run time. So
+// one binary serves machines with and without cuDNN, and the build needs no cuDNN. The values are
+// those of cudnn_graph.h, which are fixed for a major version; api_test.cc compares them with that
+// header if it is installed.
 #pragma once
 
 #include <cstddef>
@@ -29,7 +29,7 @@ enum class PointwiseMode : int {
   kLess = 304,
   kAnd = 400,
   kIndex = 501,  // along an axis
-  kSelect = 601  // operands: where true, where false, condition
+  kSelect = 601  // operands: value if true, value if false, condition
 };
 
 enum class ReductionOperator : int { kAdd = 0, kMax = 3 };
@@ -89,7 +89,7 @@ enum class Attribute : int {
   kMatmulOperationB = 1521,
   kMatmulOperationC = 1522,
   kMatmulOperationDescriptor = 1523,
-  kMatmulOperationM = 1525,  // how many of A's rows count, in memory
+  kMatmulOperationM = 1525,  // how many of A's rows count; a tensor in memory
   kMatmulOperationN = 1526,
   kMatmulOperationK = 1527,
   kReductionOperator = 1600,
@@ -141,14 +141,14 @@ struct Api {
   int (*execute)(cudnnContext* handle, void* plan, void* variant_pack);
 };
 
-/// Nothing where the dynamic loader finds no libcudnn.so.9. The library stays loaded.
+/// Empty if the dynamic loader finds no libcudnn.so.9. The library stays loaded.
 std::optional<Api> load_api();
 
 /// "9.19.1"
 std::string spell_version(std::size_t version);
 
-/// Throws UnsupportedError for a status by which cuDNN declines a graph, std::runtime_error for any
-/// other but success, with cuDNN's own reason.
+/// Throws UnsupportedError for a status by which cuDNN declines a graph and std::runtime_error for
+/// any other failure. The message has cuDNN's own reason.
 void check(const Api& api, int status, const char* call);
 
 }  // namespace sparkbench::cudnn

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kFirstSm = 80;
 constexpr int kFirstSmOfPackedSequences = 90;  // cudnn-frontend, sdpa_support_surface.h
-/// Before it the caller clears the sums of dQ (cudnn-frontend, same node).
+/// Older versions require the caller to clear the sums of dQ (cudnn-frontend, same node).
 constexpr std::size_t kFirstVersionThatClears = 90600;
 
 cudnn::Api require_api() {

@@ -98,9 +98,9 @@ std::string why_backward_is_wrong(const Problem& problem, const OwnedInputs& inp
 
 TEST_P(CudnnAttentionGpu, MatchesTheDefinitionForwardAndBackward) {
   const auto [head_dim, seqlen_q, seqlen_k, mask] = GetParam();
-  const int heads_k = mask == MaskSpec::band(20, 5) ? 1 : 3;  // heads share keys, or do not
+  const int heads_k = mask == MaskSpec::band(20, 5) ? 1 : 3;  // with and without shared keys
   const Problem problem{2, 3, seqlen_q, seqlen_k, head_dim, mask, 0.0f, 0.0f, 0, heads_k};
-  if (is_declined(problem)) return;  // as AttentionGraph tests
+  if (is_declined(problem)) return;  // the AttentionGraph tests cover declined problems
   const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, kSeed);
   const std::vector<Half> d_o = make_gradient_input(problem, Distribution::kNormal, kSeed);
   const DeviceTensors tensors(problem, inputs, d_o);

@@ -13,15 +13,15 @@ namespace {
 using Mode = PointwiseMode;
 
 constexpr std::size_t kFirstVersionWithInfinity = 91000;
-/// Of one row a sequence, cuDNN 9.19 takes another kernel, which leaves out the LSE of a ragged
-/// batch (seen on an H200).
+/// For one row per sequence cuDNN 9.19 chooses another kernel, which does not write the LSE of a
+/// ragged batch (seen on an H200).
 constexpr int kFewestRaggedRows = 2;
 
 std::int64_t batch_of(const Problem& problem, const RaggedBatch* ragged) {
   return ragged != nullptr ? static_cast<std::int64_t>(ragged->sequences.size()) : problem.batch;
 }
 
-/// Of the longest sequence, or more.
+/// Rows of the longest sequence, or more.
 std::int64_t rows_of(const Problem& problem, const RaggedBatch* ragged) {
   return ragged != nullptr ? std::max(ragged->longest_rows, kFewestRaggedRows) : problem.seqlen_q;
 }
@@ -52,7 +52,7 @@ struct Layouts {
   Layout q, k, v, o, d_o, dq, dk, dv;
   Layout scores;  // [batch, heads, seqlen_q, seqlen_k]
   Layout row;     // [batch, heads, seqlen_q, 1]
-  Layout lse;     // the same in memory: of a ragged batch [heads, total_q]
+  Layout lse;     // the same in memory; for a ragged batch [heads, total_q]
 
  private:
   Layout of_queries(const RowStrides& strides) const {
@@ -63,7 +63,7 @@ struct Layouts {
   }
 };
 
-/// A problem's graph in the making.
+/// Builds the graph of one problem.
 class Builder {
  public:
   Builder(Graph& graph, const AttentionPlan& plan)
@@ -85,7 +85,7 @@ class Builder {
 
  private:
   bool drops() const { return problem_.dropout().threshold != 0; }
-  /// Where each sequence begins in tensor `id`: null unless the batch is ragged.
+  /// The offset of each sequence in tensor `id`; null unless the batch is ragged.
   const Tensor* offsets(TensorId id) {
     if (ragged_ == nullptr) return nullptr;
     return &graph_.tensor(offsets_id(id), DataType::kInt64,
@@ -119,7 +119,7 @@ class Builder {
   const Problem& problem_;
   const RaggedBatch* ragged_;
   Layouts layouts_;
-  const Tensor* rows_ = nullptr;  // of each sequence, where the batch is ragged
+  const Tensor* rows_ = nullptr;  // per sequence, if the batch is ragged
   const Tensor* keys_ = nullptr;
   const Tensor& scale_;
   float minus_infinity_;
@@ -131,7 +131,7 @@ const Tensor& Builder::scaled_scores(const Tensor& q, const Tensor& k_transposed
   return graph_.pointwise(Mode::kMultiply, {&products, &scale_});
 }
 
-/// Hides what lies behind the end of each sequence.
+/// Hides everything past the end of each sequence.
 const Tensor& Builder::without_padding(const Tensor& scores) {
   if (ragged_ == nullptr) return scores;
   const Tensor& row = graph_.index(scores, 2, DataType::kInt32);
@@ -142,7 +142,7 @@ const Tensor& Builder::without_padding(const Tensor& scores) {
   return graph_.pointwise(Mode::kSelect, {&scores, &graph_.scalar(minus_infinity_), &is_pair});
 }
 
-/// One bound after the other, each with indices of its own.
+/// Applies one bound after the other, each with its own indices.
 const Tensor& Builder::masked(const Tensor& scores) {
   const std::optional<DiagonalBounds> bounds =
       ragged_ != nullptr ? diagonal_bounds(problem_.mask, *ragged_) : diagonal_bounds(problem_);
@@ -169,7 +169,7 @@ const Tensor& Builder::cut_right(const Tensor& scores, std::int32_t keys_after) 
   return graph_.pointwise(Mode::kSelect, {&scores, &graph_.scalar(minus_infinity_), &is_visible});
 }
 
-/// Keeps column > row + seqlen_k - seqlen_q - keys. cuDNN wants this bound in fp32, but where
+/// Keeps column > row + seqlen_k - seqlen_q - keys. cuDNN wants this bound in fp32, unless the
 /// lengths are in memory.
 const Tensor& Builder::cut_left(const Tensor& scores, std::int32_t keys) {
   const Tensor& row = graph_.index(scores, 2);
@@ -187,7 +187,7 @@ const Tensor& Builder::cut_left(const Tensor& scores, std::int32_t keys) {
   return graph_.pointwise(Mode::kSelect, {&scores, &graph_.scalar(minus_infinity_), &is_visible});
 }
 
-/// And writes LSE = max + log(sum).
+/// Also writes LSE = max + log(sum).
 const Tensor& Builder::softmax(const Tensor& scores) {
   const Tensor& max = graph_.intermediate(layouts_.row);
   graph_.reduce(ReductionOperator::kMax, scores, max);
@@ -204,7 +204,7 @@ const Tensor& Builder::softmax(const Tensor& scores) {
   return p;
 }
 
-/// 1 where a probability is kept, 0 where it is dropped.
+/// 1 if a probability is kept, 0 if it is dropped.
 const Tensor& Builder::kept_mask() {
   constexpr Layout kOne = {{1, 1, 1, 1}, {1, 1, 1, 1}};
   const Tensor& mask = graph_.intermediate(layouts_.scores);
@@ -229,8 +229,8 @@ void Builder::forward() {
                 {rows_, nullptr, keys_});
 }
 
-/// D = rowsum(dO * O), over what kept values are multiplied by: that multiplies the difference
-/// dP - D in the end.
+/// D = rowsum(dO * O), divided by the keep scale, because the difference dP - D is multiplied by it
+/// at the end.
 const Tensor& Builder::row_dots(const Tensor& d_o, const Tensor& o) {
   const std::int64_t rows = layouts_.rows, heads = layouts_.heads, head_dim = layouts_.head_dim;
   const Tensor& products = graph_.intermediate(
@@ -250,7 +250,7 @@ const Tensor& Builder::transposed_half(const Tensor& scores) {
   return result;
 }
 
-/// gradient = scores^T queries: of each head into memory first where heads share keys.
+/// gradient = scores^T queries. If heads share keys, each head's gradient goes to memory first.
 void Builder::key_gradient(const Tensor& scores, const Tensor& queries, TensorId of_heads,
                            TensorId gradient_id, const Layout& gradient_layout) {
   const Tensor* const gradient_offsets = offsets(gradient_id);
@@ -263,7 +263,7 @@ void Builder::key_gradient(const Tensor& scores, const Tensor& queries, TensorId
   const std::int64_t heads = layouts_.heads, keys = layouts_.keys, head_dim = layouts_.head_dim;
   Layout layout{{layouts_.batch, heads, keys, head_dim},
                 {heads * keys * head_dim, keys * head_dim, head_dim, 1}};
-  if (ragged_ != nullptr) {  // cuDNN multiplies the gradient's offsets by as many as share
+  if (ragged_ != nullptr) {  // cuDNN multiplies the gradient's offsets by the group size
     layout.strides = gradient_layout.strides;
     layout.strides[0] *= group_size;
     layout.strides[2] *= group_size;
@@ -273,9 +273,9 @@ void Builder::key_gradient(const Tensor& scores, const Tensor& queries, TensorId
   graph_.reduce(ReductionOperator::kAdd, products, gradient);
 }
 
-/// dQ = scores K: summed in memory, or by one block for each tile of queries. In that memory each
-/// sequence of a ragged batch has as many rows as the longest: where the sums lie like dQ, cuDNN
-/// 9.19 adds them up wrong at head_dim 40 (seen on an H200).
+/// dQ = scores K: summed in memory, or by one block per tile of queries. In that memory each
+/// sequence of a ragged batch has as many rows as the longest. With the sums laid out like dQ,
+/// cuDNN 9.19 adds them up wrong at head_dim 40 (seen on an H200).
 void Builder::query_gradient(const Tensor& scores, const Tensor& k_transposed,
                              const Tensor* k_offsets, bool is_deterministic) {
   const Tensor& k = graph_.intermediate(layouts_.k, DataType::kHalf, k_offsets);
@@ -304,7 +304,7 @@ void Builder::backward(bool is_deterministic) {
   const Tensor* keep_scale = drops() ? &graph_.scalar(problem_.dropout().keep_scale) : nullptr;
   const Tensor& delta = row_dots(d_o, half_tensor(kO, layouts_.o));
 
-  // P = exp(S - LSE), the mask after the subtraction; dV = dropout(P)^T dO
+  // P = exp(S - LSE), with the mask applied after the subtraction; dV = dropout(P)^T dO
   const Tensor& s = without_padding(scaled_scores(q, k_transposed));
   const Tensor& p =
       graph_.pointwise(Mode::kExp, {&masked(graph_.pointwise(Mode::kSubtract, {&s, &lse}))});
@@ -327,7 +327,7 @@ void Builder::backward(bool is_deterministic) {
   query_gradient(*d_s, k_transposed, k_offsets, is_deterministic);
 }
 
-/// Of a gradient whose heads lie side by side.
+/// Elements of a gradient whose heads are adjacent.
 std::size_t elements_of_tokens(std::size_t tokens, const RowStrides& strides) {
   return tokens * static_cast<std::size_t>(strides.seqlen);
 }

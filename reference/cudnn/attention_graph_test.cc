@@ -1,4 +1,4 @@
-// Whether the graphs say what attention is, by a cuDNN that runs them on the host.
+// Tests that the graphs compute attention, with a fake cuDNN that runs them on the host.
 #include "reference/cudnn/attention_graph.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@
 namespace sparkbench::cudnn {
 namespace {
 
-/// Results are rounded to fp16 once, and to fp32 between.
+/// Results are rounded to fp16 once; intermediates are fp32.
 constexpr Tolerance kOneRounding{.ratio = 0.0, .floor = 0x1p-10};
 
 constexpr Tolerance kTwoRoundings{.ratio = 0.0, .floor = 0x1p-9};
@@ -47,7 +47,7 @@ void run_backward(const Api& api, const Problem& problem, bool is_deterministic,
   });
 }
 
-/// Given the forward pass that was run.
+/// Gradients given the forward pass that was run.
 ExactGradients exact_gradients(const Problem& problem, const HostTensors& tensors,
                                const GradientRows& rows) {
   return exact_backward(problem,
@@ -128,7 +128,7 @@ TEST(CudnnAttentionGraph, ReadsAndWritesEveryLayoutInPlace) {
   }
 }
 
-/// What cuDNN is not given is not written, and so as it was: zero, and this.
+/// Rows and keys that cuDNN is not given stay as they were: zero, and this value.
 void expect_no_key(const HostTensors& tensors, int heads) {
   for (const Range& range : tensors.batch->blind_rows) {
     for (int row = range.begin; row < range.end; ++row) {
@@ -150,7 +150,7 @@ void make_blind(HostTensors& tensors) {
 
 TEST(CudnnAttentionGraph, IsTheDefinitionOfPackedSequences) {
   const Api api = fake_api();
-  EXPECT_EQ(packed_problems().size(), 48u);  // 8 masks: no prefix
+  EXPECT_EQ(packed_problems().size(), 48u);  // 8 masks: all but prefix
   for (const Problem& problem : packed_problems()) {
     SCOPED_TRACE(describe(problem) + ", heads_k " + std::to_string(problem.heads_k));
     HostTensors tensors(problem);

@@ -1,4 +1,4 @@
-// A descriptor of cuDNN's graph interface: a typed bag of attributes, fixed once finalized.
+// A descriptor of cuDNN's graph interface: a typed set of attributes, fixed once finalized.
 #pragma once
 
 #include <cstdint>
@@ -51,13 +51,13 @@ class Descriptor {
   void set(Attribute attribute, const Descriptor& descriptor);
   void set(Attribute attribute, std::span<const Descriptor> descriptors);
 
-  /// How many descriptors `attribute` has.
+  /// Number of descriptors in `attribute`.
   std::int64_t count(Attribute attribute) const;
   /// Fills the first of `descriptors` and returns how many.
   std::int64_t get(Attribute attribute, std::span<Descriptor> descriptors) const;
   std::int64_t get_int64(Attribute attribute) const;
 
-  /// After it, attributes can be read and no more be set.
+  /// Afterwards attributes can be read but no longer set.
   void finalize();
 
   void* get() const { return raw_.get(); }

@@ -1,4 +1,4 @@
-// Masks as cuDNN's graphs cut them: by how far from the diagonal a row still sees.
+// Masks in cuDNN's form: bounds on the distance from the diagonal.
 #pragma once
 
 #include <cstdint>
@@ -9,17 +9,17 @@
 
 namespace sparkbench::cudnn {
 
-/// A mask as cuDNN counts it, from the key at which a row stands.
+/// A mask in cuDNN's form. Counts from the row's own key.
 struct DiagonalBounds {
-  std::optional<std::int32_t> keys_before;  // that a row sees, its own included; nothing: all
-  std::int32_t keys_after;                  // that it sees behind its own
+  std::optional<std::int32_t> keys_before;  // keys that a row sees, its own included; empty: all
+  std::int32_t keys_after;                  // keys that it sees after its own
 };
 
-/// Nothing where a mask is not bounded by diagonals, and where it hides no key. Bounds further away
-/// than there are keys hide as much as the nearest of these.
+/// Empty if the mask is not bounded by diagonals or hides no key. A bound past the end of the keys
+/// is replaced by the nearest bound that hides as much.
 std::optional<DiagonalBounds> diagonal_bounds(const Problem& problem);
 
-/// The same of all sequences of a batch, where the mask has no prefix.
+/// The same for all sequences of a batch. The mask must not have a prefix.
 std::optional<DiagonalBounds> diagonal_bounds(const MaskSpec& spec, const RaggedBatch& batch);
 
 /// Whether each row sees each key.

@@ -1,4 +1,5 @@
-// A graph of tensors and operations, as cuDNN takes it: it finds one kernel for the whole of it.
+// A graph of tensors and operations in cuDNN's form. cuDNN looks for one kernel for the whole
+// graph.
 #pragma once
 
 #include <array>
@@ -14,12 +15,12 @@
 
 namespace sparkbench::cudnn {
 
-/// Of a four-dimensional tensor: [batch, heads, rows, columns], strides in elements.
+/// Layout of a four-dimensional tensor: [batch, heads, rows, columns], strides in elements.
 struct Layout {
   std::array<std::int64_t, 4> extents, strides;
 };
 
-/// Rows and columns exchanged, the memory as it is.
+/// Swaps rows and columns; the memory does not change.
 Layout transposed(Layout layout);
 
 struct Tensor {
@@ -28,32 +29,32 @@ struct Tensor {
   Descriptor descriptor;
 };
 
-/// The memory of a tensor, on the device; of a scalar, on the host.
+/// A tensor's memory, on the device; a scalar's, on the host.
 struct Binding {
   std::int64_t id;
   void* memory;
 };
 
-/// How much of a product counts, where entries of the batch differ: int32, [batch, 1, 1, 1], or
-/// null for all. C = A B: `m` of the rows of A and C, `n` of the columns of B and C, `k` terms.
+/// The part of a product that counts if batch entries differ in length: int32, [batch, 1, 1, 1], or
+/// null for all. C = A B: `m` rows of A and C, `n` columns of B and C, `k` terms.
 struct MatmulLengths {
   const Tensor* m = nullptr;
   const Tensor* n = nullptr;
   const Tensor* k = nullptr;
 };
 
-/// References that it returns live as long as it does. Compute types are fp32.
+/// Returned references live as long as the graph. Compute types are fp32.
 class Graph {
  public:
-  /// Ids that the caller gives to tensors in memory are below it.
+  /// The caller's ids for tensors in memory must be smaller.
   static constexpr std::int64_t kFirstOwnId = 1000;
 
   explicit Graph(const Api& api) : api_(api) {}
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
 
-  /// In memory that is aligned to 16 bytes and bound at every execution. Where entries of the batch
-  /// differ in length, `ragged_offset`, [batch + 1, 1, 1, 1], says at which element each begins.
+  /// A tensor in memory, aligned to 16 bytes and bound at every execution. If batch entries differ
+  /// in length, `ragged_offset`, [batch + 1, 1, 1, 1], has the first element of each.
   const Tensor& tensor(std::int64_t id, DataType type, const Layout& layout,
                        const Tensor* ragged_offset = nullptr);
   /// Exists between operations only.
@@ -62,10 +63,10 @@ class Graph {
   const Tensor& scalar(float value);
   const Tensor& scalar(std::int32_t value);
 
-  /// One operand, two, or three for kSelect; of one extent, or 1 where the first has more.
+  /// One operand, two, or three for kSelect. Extents equal those of the first operand, or are 1.
   void pointwise(PointwiseMode mode, std::initializer_list<const Tensor*> operands,
                  const Tensor& result, DataType compute_type = DataType::kFloat);
-  /// Into a new intermediate of the first operand's layout.
+  /// The same into a new intermediate with the first operand's layout.
   const Tensor& pointwise(PointwiseMode mode, std::initializer_list<const Tensor*> operands,
                           DataType type = DataType::kFloat);
   /// The index of each element of `like` along `axis`, as int32.
@@ -73,7 +74,7 @@ class Graph {
                       DataType compute_type = DataType::kFloat);
   void matmul(const Tensor& a, const Tensor& b, const Tensor& result,
               const MatmulLengths& lengths = {});
-  /// Along the axes on which `result` has extent 1.
+  /// Reduces along the axes on which `result` has extent 1.
   void reduce(ReductionOperator op, const Tensor& operand, const Tensor& result);
   /// Reads the elements of `operand` by the layout of `result`.
   void reshape(const Tensor& operand, const Tensor& result);
@@ -81,12 +82,12 @@ class Graph {
   void random_mask(double keep_probability, const Tensor& seed, const Tensor& offset,
                    const Tensor& result);
 
-  /// The finalized operation graph. `handle` may be null from cuDNN 9.8 on, where a graph is
-  /// compiled for a device that is described, not present.
+  /// The finalized operation graph. From cuDNN 9.8 on `handle` may be null: the graph is then
+  /// compiled for a described device, which need not be present.
   Descriptor finalize(cudnnContext* handle) const;
-  /// Of the scalars.
+  /// Bindings of the scalars.
   std::span<const Binding> bindings() const { return bindings_; }
-  /// Whether it has a tensor() of this id.
+  /// Whether there is a tensor() with this id.
   bool reads_or_writes(std::int64_t id) const { return ids_in_memory_.contains(id); }
 
  private:
@@ -100,7 +101,7 @@ class Graph {
   std::int64_t next_id_ = kFirstOwnId;
   std::deque<Tensor> tensors_;
   std::vector<Descriptor> operations_;
-  std::deque<std::int64_t> scalars_;  // the bits, in the first bytes
+  std::deque<std::int64_t> scalars_;  // each scalar's bits, in the first bytes
   std::vector<Binding> bindings_;
   std::set<std::int64_t> ids_in_memory_;
 };

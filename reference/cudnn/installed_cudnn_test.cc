@@ -1,5 +1,5 @@
-// Whether an installed cuDNN has kernels for the graphs. It compiles for devices that are described
-// and not present, so that needs cuDNN and no GPU.
+// Tests whether an installed cuDNN has kernels for the graphs. It compiles for described devices,
+// so the test needs cuDNN but no GPU.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 
@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kFirstVersionThatDescribesDevices = 91100;
 
-/// As cuDNN writes them down on an H200.
+/// cuDNN's own description of an H200.
 constexpr std::string_view kH200 = R"({
   "deviceVer": 900, "deviceName": "NVIDIA H200", "cudaDeviceId": 0, "pciDeviceId": 0,
   "driverVer": 13000, "isTccDriver": 0, "supportCoopLaunch": 1, "multiProcessorCount": 132,
@@ -34,7 +34,7 @@ class InstalledCudnn : public testing::Test {
   void SetUp() override {
     api_ = load_api();
     if (!api_) GTEST_SKIP() << "no libcudnn.so.9";
-    // By which cuDNN compiles kernels, also for a device that it is only told of.
+    // cuDNN compiles kernels with it, even for a device that is only described.
     if (dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL) == nullptr) GTEST_SKIP() << "no libcuda.so.1";
     if (api_->version() < kFirstVersionThatDescribesDevices) GTEST_SKIP() << "cuDNN before 9.11";
   }

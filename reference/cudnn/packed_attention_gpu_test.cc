@@ -24,7 +24,8 @@ constexpr Tolerance kBackwardTolerance{.ratio = 0.0, .floor = 0x1p-7};
 
 using Lengths = std::vector<SequenceLength>;
 
-/// More keys than rows and fewer, empty on either side and on both, several tiles.
+/// Sequences with more keys than rows and with fewer, empty on either side and on both, several
+/// tiles.
 const Lengths kMixed = {{70, 65}, {0, 0}, {130, 300}, {1, 1}, {7, 0}, {0, 9}, {509, 7}, {31, 31}};
 const Lengths kSquares = {{65, 65}, {1, 1}, {130, 130}, {31, 31}, {257, 257}};
 
@@ -34,7 +35,7 @@ Problem packed_problem(const Lengths& lengths, const MaskSpec& mask, int head_di
   return with_lengths(of_each, std::make_shared<const SequenceLengths>(lengths));
 }
 
-/// Inputs and poisoned outputs on the GPU, and what the passes make of them.
+/// Inputs and poisoned outputs on the GPU, and the results of the passes.
 struct PackedRun {
   PackedRun(const Problem& of, TestLayout layout)
       : problem(of),
@@ -175,7 +176,7 @@ double dot(const std::vector<Half>& a, const std::vector<Half>& b) {
   return sum;
 }
 
-/// O is linear in V, so <O, dO> = <dV, V> only if both passes drop the same.
+/// O is linear in V, so <O, dO> = <dV, V> only if both passes drop the same elements.
 TEST_F(PackedCudnnAttentionGpu, DropsTheSameInBothPasses) {
   for (const MaskSpec& mask : {MaskSpec::full(), MaskSpec::causal()}) {
     for (const int heads_k : {4, 2}) {

@@ -10,7 +10,7 @@
 
 namespace sparkbench::cudnn {
 
-/// cuDNN's own library state on the current device.
+/// cuDNN's library state on the current device.
 class Handle {
  public:
   explicit Handle(const Api& api);
@@ -25,27 +25,27 @@ class Handle {
 };
 
 /// The configurations that heuristic mode A (PyTorch's choice) offers for a finalized operation
-/// graph, best first: for the device that is described, or null for the current one. Throws
-/// UnsupportedError when there is none.
+/// graph, best first. They are for the described device, or for the current one if null. Throws
+/// UnsupportedError if there is none.
 std::vector<Descriptor> engine_configs(const Api& api, const Descriptor& graph,
                                        const Descriptor* device_properties);
 
 class Plan {
  public:
-  /// Takes the first configuration that compiles; throws UnsupportedError when none does. `api`
-  /// and `handle` must outlive it.
+  /// Takes the first configuration that compiles; throws UnsupportedError if none does. `api` and
+  /// `handle` must outlive the plan.
   Plan(const Api& api, const Handle& handle, std::unique_ptr<const Graph> graph);
 
   std::size_t workspace_bytes() const;
 
-  /// Enqueues the kernel on the stream. `bindings` has every tensor in memory; of others, which
-  /// cuDNN would refuse, it is told nothing.
+  /// Enqueues the kernel on the stream. `bindings` has every tensor in memory; entries for other
+  /// tensors, which cuDNN would refuse, are filtered out.
   void execute(std::span<const Binding> bindings, void* workspace, CUstream_st* stream) const;
 
  private:
   const Api& api_;
   const Handle& handle_;
-  std::unique_ptr<const Graph> graph_;  // has the scalars
+  std::unique_ptr<const Graph> graph_;  // owns the scalars
   std::optional<Descriptor> plan_;
 };
 

@@ -5,7 +5,7 @@
 namespace sparkbench::cudnn {
 namespace {
 
-/// Of every mask these come first: a row further down sees what is further right.
+/// Under every mask the blind rows come first: later rows see keys further right.
 int count_blind_rows(const KeyMask& mask) {
   int blind = 0;
   while (blind < mask.seqlen_q && mask.keys(blind).is_empty()) ++blind;

@@ -1,5 +1,5 @@
-// Packed sequences (kernels/packed.h) as cuDNN is given them: those, and of each the rows, that
-// have keys to see. Of the rest it makes NaN (versions before 9.25), so who calls it clears that.
+// Varlen (kernels/packed.h) in cuDNN's form: only the sequences, and only their rows, that have
+// keys to see. For the others cuDNN before 9.25 writes NaN, so the caller clears them.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace sparkbench::cudnn {
 
-/// Rows and keys count from the first of all sequences.
+/// Rows and keys count from the start of the batch.
 struct RaggedSequence {
   int first_row, rows;
   int first_key, keys;
@@ -17,23 +17,23 @@ struct RaggedSequence {
 
 struct RaggedBatch {
   std::vector<RaggedSequence> sequences;   // each has rows and keys
-  std::vector<Range> blind_rows;           // that see no key: O = 0, LSE = -inf, dQ = 0
-  std::vector<Range> unread_keys;          // of sequences that are left out: dK = dV = 0
-  int longest_rows = 0, longest_keys = 0;  // of `sequences`
+  std::vector<Range> blind_rows;           // rows that see no key: O = 0, LSE = -inf, dQ = 0
+  std::vector<Range> unread_keys;          // keys of omitted sequences: dK = dV = 0
+  int longest_rows = 0, longest_keys = 0;  // over `sequences`
   int total_rows = 0, total_keys = 0;      // of the whole tensors
 
-  /// Whether the last row stands at the last key, and the first at the first, in each.
+  /// Whether each sequence has its last row at the last key and its first row at the first key.
   bool are_square() const;
-  /// At which element each begins in a tensor whose rows, or keys, are `stride` elements apart, and
-  /// behind them where the last ends.
+  /// The first element of each sequence in a tensor whose rows, or keys, are `stride` elements
+  /// apart. The last entry is the end of the last sequence.
   std::vector<std::int64_t> first_rows(std::int64_t stride) const;
   std::vector<std::int64_t> first_keys(std::int64_t stride) const;
-  /// The rows of each, and the keys.
+  /// The number of rows of each sequence, and of keys.
   std::vector<std::int32_t> rows() const;
   std::vector<std::int32_t> keys() const;
 };
 
-/// Of a problem with lengths, whose mask is no pattern.
+/// `problem` must have lengths and a mask that is not a pattern.
 RaggedBatch ragged_batch(const Problem& problem);
 
 }  // namespace sparkbench::cudnn

@@ -7,7 +7,7 @@
 namespace sparkbench::cudnn {
 namespace {
 
-/// cuDNN's dK and dV of each head lie as the gradients do. A dQ of other layouts was not tried.
+/// cuDNN's dK and dV of each head have the gradients' layout. Other layouts of dQ are untested.
 void require_heads_side_by_side(const Problem& problem, const AttentionStrides& strides) {
   const auto are = [](const RowStrides& of, int heads) { return of.head * heads <= of.seqlen; };
   if (!are(strides.dq, problem.heads) || !are(strides.dk, problem.key_heads()) ||

@@ -1,4 +1,4 @@
-// What cuDNN's graphs of packed sequences read besides the tensors, on the device.
+// The device memory that cuDNN's varlen graphs read in addition to the tensors.
 #pragma once
 
 #include <optional>
@@ -9,8 +9,8 @@
 
 namespace sparkbench::cudnn {
 
-/// Lengths and offsets of a ragged batch, and the tokens that are not in it. Throws
-/// UnsupportedError for strides that cuDNN cannot be told.
+/// Lengths and offsets of a ragged batch, and the tokens outside it. Throws UnsupportedError for
+/// strides that cuDNN cannot express.
 class RaggedMemory {
  public:
   RaggedMemory(const Problem& problem, const AttentionStrides& strides);
@@ -18,7 +18,7 @@ class RaggedMemory {
   const RaggedBatch& batch() const { return batch_; }
   const UnseenTokens& blind_rows() const { return blind_rows_; }
   const UnseenTokens& unread_keys() const { return unread_keys_; }
-  /// Of lengths and offsets.
+  /// Bindings of lengths and offsets.
   const std::vector<Binding>& bindings() const { return bindings_; }
   std::size_t bytes() const;
 

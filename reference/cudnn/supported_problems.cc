@@ -6,13 +6,14 @@
 namespace sparkbench::cudnn {
 namespace {
 
-/// Before it, left bounds are for some devices, lengths and masks only; in one version after it
-/// they are wrong where more than 1024 keys are seen past the diagonal (cudnn-frontend, same node).
+/// Older versions have left bounds only for some devices, lengths and masks. One later version
+/// computes them wrong if a row sees more than 1024 keys past the diagonal (cudnn-frontend, same
+/// node).
 constexpr std::size_t kFirstVersionWithLeftBounds = 91002;
 constexpr std::size_t kVersionWithWrongBands = 91400;
 constexpr int kMostKeysOfWrongVersion = 1024;
-/// Bounds beside the bottom right corners of sequences, without which no packed mask is the one
-/// here (same node).
+/// Ragged batches need bounds aligned to the bottom right corners of sequences; without them no
+/// varlen mask matches this project's definition (same node).
 constexpr std::size_t kFirstVersionOfRaggedBatches = 91002;
 
 std::optional<std::string> why_no_bounds(const DiagonalBounds& bounds, int longest_keys,

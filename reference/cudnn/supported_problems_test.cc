@@ -25,7 +25,7 @@ TEST(CudnnSupportedProblems, LeavesOutPackedSequencesThatCudnnDoesNotSupport) {
             "bands of more than 1024 keys in version 9.14.0");
 }
 
-/// Empty where there is a graph.
+/// Empty if there is a graph.
 std::string why_none(const MaskSpec& mask, int seqlen_q, int seqlen_k, float dropout_p = 0.0f,
                      std::size_t version = kTestVersion) {
   Problem problem{1, 1, seqlen_q, seqlen_k, 64, mask, dropout_p};

@@ -40,7 +40,7 @@ int set_attribute(void* descriptor, int attribute, int type, std::int64_t count,
   return 0;
 }
 
-/// One configuration a graph, and no workspace.
+/// Offers one configuration per graph, and no workspace.
 int get_attribute(void* descriptor, int attribute, int, std::int64_t wanted, std::int64_t* count,
                   void* elements) {
   *count = 1;

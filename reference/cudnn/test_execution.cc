@@ -20,7 +20,7 @@ using Index = std::array<std::int64_t, 4>;
 struct Values {
   Index extents, strides;
   std::vector<double> elements;  // dense, in the order of the extents
-  /// Of each entry of the batch, how many rows count, where entries differ: others are not stored.
+  /// Rows of each batch entry, if entries differ: rows past the end are not stored.
   std::vector<std::int64_t> rows = {};
 
   bool has_row(const Index& index) const {
@@ -133,8 +133,8 @@ class Execution {
     return tensor.value<std::int64_t>(Attribute::kTensorUniqueId);
   }
 
-  /// A sum over heads reads more heads than it writes: so many times further on begins a sequence
-  /// among them, if both go by the same offsets.
+  /// A sum over heads reads more heads than it writes. If both tensors use the same offsets, a
+  /// sequence's offset in the tensor with more heads is multiplied by that ratio.
   void find_shared_offsets(const State& operation) {
     if (!operation.states.contains(Attribute::kReductionOperationDescriptor)) return;
     const State& x = operation.state(Attribute::kReductionOperationX);
@@ -151,7 +151,7 @@ class Execution {
     return memory_.at(id_of(tensor));
   }
 
-  /// Where an element lies: nothing behind the end of its sequence.
+  /// The offset of an element; empty past the end of its sequence.
   std::optional<std::size_t> offset_of(const State& tensor, const Values& values,
                                        const Index& index) {
     std::int64_t offset = 0;
@@ -210,7 +210,7 @@ class Execution {
     values_.insert_or_assign(id_of(tensor), std::move(values));
   }
 
-  /// Empty where all count.
+  /// Empty if all count.
   std::vector<std::int64_t> lengths(const State& operation, Attribute attribute) {
     if (!operation.states.contains(attribute)) return {};
     std::vector<std::int64_t> lengths;
@@ -262,7 +262,7 @@ class Execution {
     Values& x = operand(operation.state(Attribute::kReductionOperationX));
     const State& y = operation.state(Attribute::kReductionOperationY);
     const auto extents = y.list<std::int64_t>(Attribute::kTensorDimensions);
-    Index of_element;  // of Y, what becomes one: heads or columns
+    Index of_element;  // the axes of Y that become one: heads or columns
     for (std::size_t axis = 0; axis < 4; ++axis) of_element[axis] = x.extents[axis] / extents[axis];
     produce(y, x.rows, [&](const Index& i) {
       std::optional<double> result;
@@ -279,7 +279,7 @@ class Execution {
     });
   }
 
-  /// Every reshape here exchanges rows and columns.
+  /// Every reshape here swaps rows and columns.
   void reshape(const State& operation) {
     Values& x = operand(operation.state(Attribute::kReshapeOperationX));
     produce(operation.state(Attribute::kReshapeOperationY), {}, [&](const Index& i) {

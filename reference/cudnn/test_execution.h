@@ -11,7 +11,7 @@
 
 namespace sparkbench::cudnn {
 
-/// What a descriptor holds; shared by the descriptors that it was set into, as in cuDNN.
+/// The contents of a descriptor. Descriptors that it was set into share them, as in cuDNN.
 struct State {
   std::map<Attribute, std::vector<char>> values;
   std::map<Attribute, std::vector<std::shared_ptr<State>>> states;
@@ -35,8 +35,8 @@ struct State {
 
 using Raw = std::shared_ptr<State>;  // what a void* points to
 
-/// In their order, on the memory that the pack of variables names. Throws std::logic_error for what
-/// no graph here says, and for a pointer of no tensor of the graph.
+/// Runs the operations in order, on the memory that the variant pack names. Throws std::logic_error
+/// for an operation that no graph here has, and for a pointer to a tensor that is not in the graph.
 void run_graph(const State& pack, const std::vector<Raw>& operations);
 
 }  // namespace sparkbench::cudnn

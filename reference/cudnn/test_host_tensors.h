@@ -1,4 +1,4 @@
-// Memory for every tensor of a problem's graphs, on the host.
+// Host memory for every tensor of a problem's graphs.
 #pragma once
 
 #include <cstdint>

@@ -7,7 +7,7 @@ namespace {
 
 constexpr int kThreads = 128;
 
-/// A block a token.
+/// One block per token.
 __global__ void clear_tokens(const int* tokens, TensorView<Half> tensor, int heads, int head_dim) {
   const int token = tokens[blockIdx.x];
   for (int i = static_cast<int>(threadIdx.x); i < heads * head_dim; i += kThreads) {

@@ -1,5 +1,5 @@
-// Rows that see no key and keys that no row sees, of packed sequences: what cuDNN is not given
-// (ragged_batch.h), and so leaves as it was.
+// Rows that see no key and keys that no row sees, for varlen. cuDNN is not given them
+// (ragged_batch.h) and does not write them.
 #pragma once
 
 #include <vector>
@@ -9,14 +9,14 @@
 
 namespace sparkbench {
 
-/// Tokens of a packed problem, in the memory of the current device.
+/// Tokens of a varlen problem, in the memory of the current device.
 class UnseenTokens {
  public:
   explicit UnseenTokens(const std::vector<Range>& ranges);
 
   std::size_t bytes() const { return tokens_.bytes(); }
 
-  /// Enqueue. `tensor` is [1, total, heads, head_dim], `lse` [heads, total].
+  /// Both enqueue. `tensor` is [1, total, heads, head_dim], `lse` [heads, total].
   void clear(const TensorView<Half>& tensor, int heads, int head_dim, cudaStream_t stream) const;
   void fill_lse(float* lse, int heads, int total, cudaStream_t stream) const;
 

@@ -11,7 +11,7 @@
 namespace sparkbench {
 namespace {
 
-constexpr int kRowsAtOnce = 1024;  // of a head's scores
+constexpr int kRowsAtOnce = 1024;  // rows of a head's scores
 
 std::unique_ptr<DeviceBuffer> bits_of_pattern(const Problem& problem) {
   if (!problem.sparse) return nullptr;
@@ -23,10 +23,10 @@ std::unique_ptr<DeviceBuffer> bits_of_pattern(const Problem& problem) {
 
 }  // namespace
 
-/// Some rows of a head of a sequence, which has `keys` keys.
+/// Some rows of one head of a sequence with `keys` keys.
 struct ExactGpuAttention::Rows {
   int sequence, head;
-  int first_token;  // of the sequence
+  int first_token;  // the sequence's
   int row, count, keys;
 };
 
@@ -100,7 +100,7 @@ void ExactGpuAttention::forward(const DoubleMatrix& qkv, const DoubleMatrix& o) 
     probabilities(qkv, rows, p, dropped);
     products_.multiply(scores_of(dropped, rows), keys_of(qkv, 2, rows), rows_of(o, 0, rows));
   });
-  CUDA_CHECK(cudaDeviceSynchronize());  // the scores are freed
+  CUDA_CHECK(cudaDeviceSynchronize());  // before the scores are freed
 }
 
 void ExactGpuAttention::backward(const DoubleMatrix& qkv, const DoubleMatrix& d_o,

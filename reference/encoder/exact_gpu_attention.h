@@ -1,4 +1,4 @@
-// Attention in fp64 on a GPU, of any mask and of packed sequences: a stage of the layer there.
+// Attention in fp64 on a GPU, for any mask and for varlen: a stage of the fp64 layer on a GPU.
 #pragma once
 
 #include <cstdint>
@@ -10,10 +10,11 @@ namespace sparkbench {
 
 class ExactGpuAttention {
  public:
-  /// `problem` and `products` outlive it. Uploads a pattern's bits. Throws OutOfDeviceMemory.
+  /// `problem` and `products` must outlive the object. Uploads a pattern's bits. Throws
+  /// OutOfDeviceMemory.
   ExactGpuAttention(const Problem& problem, const ExactProducts& products);
 
-  /// From Q, K and V side by side, [tokens, 3 hidden]: O, [tokens, hidden].
+  /// Reads Q, K and V side by side, [tokens, 3 hidden]; writes O, [tokens, hidden].
   void forward(const DoubleMatrix& qkv, const DoubleMatrix& o) const;
   /// Recomputes P.
   void backward(const DoubleMatrix& qkv, const DoubleMatrix& d_o, const DoubleMatrix& d_qkv) const;
@@ -22,15 +23,16 @@ class ExactGpuAttention {
   struct Rows;
   template <class Body>
   void for_rows_of_heads(Body body) const;
-  /// Of a head's Q (0), K (1), V (2) or their gradients: the rows, or all of the sequence's keys.
+  /// Views of a head's Q (0), K (1), V (2) or of their gradients: the given rows, or all keys of
+  /// the sequence.
   DoubleView rows_of(const DoubleMatrix& packed, int part, const Rows& rows) const;
   DoubleView keys_of(const DoubleMatrix& packed, int part, const Rows& rows) const;
-  /// Of a matrix of scores that is at least as large.
+  /// A view of a score matrix that is at least as large.
   static DoubleView scores_of(const DoubleMatrix& scores, const Rows& rows);
   ExactScores meaning_of(const Rows& rows) const;
   void probabilities(const DoubleMatrix& qkv, const Rows& rows, const DoubleMatrix& p,
                      const DoubleMatrix& dropped) const;
-  /// As large as any rows' are.
+  /// Large enough for any rows.
   DoubleMatrix make_scores() const;
 
   const Problem& problem_;

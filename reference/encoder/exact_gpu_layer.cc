@@ -6,7 +6,7 @@
 namespace sparkbench {
 namespace {
 
-/// On the default stream.
+/// Runs on the default stream.
 class ExactLayer {
  public:
   ExactLayer(const LayerShape& shape, const Problem& problem, const LayerTensors& tensors,
@@ -59,11 +59,11 @@ class ExactLayer {
     exact_add(branch.data(), residual.data(), sum.data(), sum.extents(), nullptr);
   }
 
-  /// What a stage reads, by its name in layer_steps().
+  /// Stores the input of a stage by its name in layer_steps().
   void give(const char* name, const DoubleMatrix& tensor) const {
     (*stage_inputs_)[name] = tensor.download_halves();
   }
-  /// Before its bias, which a fused stage leaves to the next, and behind it.
+  /// Stores the result before its bias, which a fused stage leaves to the next stage, and after it.
   void linear_and_give(const DoubleMatrix& x, const DoubleMatrix& weight, const DoubleMatrix& bias,
                        const DoubleMatrix& y, const std::string& name) const {
     products_.multiply(x.view(), weight.view().transposed(), y.view());

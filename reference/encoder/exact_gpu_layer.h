@@ -1,6 +1,6 @@
-// The layer in fp64 on a GPU: the oracle of layers that are too large for the host's
-// (layer_math.h). It shares with the layers that it judges nothing but the definitions of mask,
-// dropout and activation.
+// The layer in fp64 on a GPU: the oracle for layers that are too large for the oracle on the host
+// (layer_math.h). It shares only the definitions of mask, dropout and activation with the layers
+// that it checks.
 #pragma once
 
 #include <functional>
@@ -15,25 +15,25 @@ struct cublasContext;
 
 namespace sparkbench {
 
-/// What stages read, rounded to fp16, by the names of layer_steps(): "x", "qkv", "o", "a", "h",
-/// "g", "f" of post-LN, "n1", ... of pre-LN. Where the rest is unfused "a" and "f" have their
+/// Stage inputs, rounded to fp16, by their names in layer_steps(): "x", "qkv", "o", "a", "h", "g",
+/// "f" for post-LN, "n1", ... for pre-LN. For unfused other stages, "a" and "f" include their
 /// biases: "a" + kBehindBias.
 using StageInputs = std::map<std::string, std::vector<Half>, std::less<>>;
 inline constexpr const char* kBehindBias = " behind bias";
 
-/// Of all tokens of all sequences.
+/// For all tokens of all sequences.
 struct ExactLayerResult {
   std::vector<double> output;           // [tokens, hidden]
-  std::vector<double> before_residual;  // the same, what the last residual is added to
-  std::vector<std::pair<std::string, std::vector<double>>> gradients;  // by the names of
+  std::vector<double> before_residual;  // [tokens, hidden], the branch before the last residual
+  std::vector<std::pair<std::string, std::vector<double>>> gradients;  // by their names in
                                                                        // layer_passes.h
   StageInputs stage_inputs;
 };
 
-/// x and d_y of `tensors` are [tokens, hidden]. About 8 (11 hidden + 2 ffn) bytes a token, and as
-/// much again backward; on the host 2 (10 hidden + ffn) a token for what stages read. Throws
-/// OutOfDeviceMemory where the current device does not have them, std::runtime_error for what else
-/// goes wrong there.
+/// x and d_y of `tensors` are [tokens, hidden]. Takes about 8 (11 hidden + 2 ffn) bytes a token,
+/// twice that with a backward pass; on the host 2 (10 hidden + ffn) bytes a token for the stage
+/// inputs. Throws OutOfDeviceMemory if the current device has too little memory, std::runtime_error
+/// for any other failure there.
 ExactLayerResult exact_layer_on_gpu(const LayerShape& shape, const Problem& problem,
                                     const LayerTensors& tensors, bool has_backward,
                                     cublasContext* cublas);

@@ -64,7 +64,7 @@ class ExactStage {
     if (has_bias) {
       exact_add_bias(y.data(), vector_of(bias).data(), y.extents(), nullptr);
     }
-    CUDA_CHECK(cudaDeviceSynchronize());  // the operands are freed
+    CUDA_CHECK(cudaDeviceSynchronize());  // before the operands are freed
     return y;
   }
 
@@ -90,7 +90,7 @@ class ExactStage {
     return norm;
   }
 
-  /// The bias is the stage's where the rest is fused.
+  /// If the rest is fused, the bias belongs to this stage.
   DoubleMatrix added_and_normalized(Stage stage, DropoutSite site, const std::vector<Half>& bias,
                                     int which) const {
     const DoubleMatrix x = input(stage, 0), residual = input(stage, 1);

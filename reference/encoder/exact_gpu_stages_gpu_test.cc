@@ -1,5 +1,5 @@
-// Each stage of a layer on a GPU, given exact inputs, beside the same in fp64 there, and that
-// beside the host's.
+// Each stage of a layer on a GPU, given exact inputs, against the same stage in fp64 on the GPU,
+// and that against the fp64 stage on the host.
 #include "reference/encoder/exact_gpu_stages.h"
 
 #include <algorithm>
@@ -19,7 +19,7 @@ Matrix<double> input_matrix(const StageInputs& inputs, std::string_view name, Re
   return matrix_of<double>(halves, tokens, halves.size() / tokens);
 }
 
-/// By the host's stages, from the same inputs.
+/// The host's stage, from the same inputs.
 std::vector<double> hosts_stage(const TestLayer& layer, const LayerWeights& weights,
                                 const StageInputs& inputs, Stage stage) {
   const LayerStages<ExactMath> stages({}, layer.shape, layer.problem, weights);
@@ -98,7 +98,7 @@ TEST_F(GpuLayerTest, StagesAreAccurateGivenExactInputs) {
   for (const Rest rest : {Rest::kFused, Rest::kUnfused}) {
     for (const NormPlace norm : {NormPlace::kPost, NormPlace::kPre}) {
       TestLayer layer = layer_with(norm, Activation::kGeluTanh, rest);
-      layer.problem.batch = 1;  // as the host's
+      layer.problem.batch = 1;  // as on the host
       expect_accurate_stages(layer);
       expect_accurate_stages(packed_layer(norm, rest));
     }

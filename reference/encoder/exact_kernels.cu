@@ -17,7 +17,7 @@ __device__ __forceinline__ std::size_t index_of(int row, int column, ExactExtent
          static_cast<std::size_t>(column);
 }
 
-/// One block a row: f(row, column) of its columns.
+/// One block per row: calls f(row, column) for each of its columns.
 template <class F>
 __global__ void __launch_bounds__(kThreads) for_elements(ExactExtents extents, F f) {
   const int row = static_cast<int>(blockIdx.x);

@@ -1,6 +1,6 @@
-// What a layer in fp64 on a GPU does besides products: an operation a launch, each as its
-// definition says, for the oracle and not for speed. Matrices are [rows, columns], contiguous
-// unless a stride is given. C++17: device code includes it.
+// The operations of a layer in fp64 on a GPU except matrix products: one operation per launch,
+// written as its definition. This is for the oracle; speed does not matter. Matrices are [rows,
+// columns], contiguous unless a stride is given. C++17, because device code includes it.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -21,10 +21,10 @@ struct ExactExtents {
 };
 
 void exact_widen(const Half* halves, double* values, std::size_t count, cudaStream_t stream);
-/// Each to the nearest fp16, by way of fp32.
+/// Rounds each value to the nearest fp16, through fp32.
 void exact_narrow(const double* values, Half* halves, std::size_t count, cudaStream_t stream);
 
-/// What is dropped, and what is kept is multiplied by in fp64.
+/// The dropout, and the fp64 factor of kept values.
 struct ExactDropout {
   Dropout dropout;
   double keep_scale = 1;
@@ -46,7 +46,8 @@ void exact_activate_backward(Activation activation, const double* d_g, const dou
 
 void exact_norm(const double* z, const double* gamma, const double* beta, double* norm,
                 ExactExtents extents, cudaStream_t stream);
-/// d_z, and d_norm times the normalized z, whose sums over rows are the gradient of gamma.
+/// Writes d_z, and d_norm times the normalized z; the latter's sum over rows is the gradient of
+/// gamma.
 void exact_norm_backward(const double* d_norm, const double* z, const double* gamma, double* d_z,
                          double* d_gamma_rows, ExactExtents extents, cudaStream_t stream);
 void exact_column_sums(const double* x, double* sums, ExactExtents extents, cudaStream_t stream);
@@ -54,18 +55,18 @@ void exact_column_sums(const double* x, double* sums, ExactExtents extents, cuda
 /// Some rows of a head's scores, [rows, keys].
 struct ExactScores {
   KeyMask mask;
-  const std::uint64_t* bits = nullptr;  // instead of the mask, unless null: a bit a pair,
-  int row_words = 0;                    // rows of so many words
+  const std::uint64_t* bits = nullptr;  // replaces the mask unless null: one bit per pair,
+  int row_words = 0;                    // rows of this many words
   ExactDropout dropout;
   DropoutViews views;
   int sequence = 0, head = 0;
   int first_row = 0;
-  double scale = 1;  // of scores
+  double scale = 1;  // of the scores
 };
-/// From Q K^T, in place: P. `dropped`: dropout(P), which may not be `p`.
+/// In place, Q K^T becomes P. `dropped` takes dropout(P) and must not be `p`.
 void exact_softmax(double* p, double* dropped, const ExactScores& scores, ExactExtents extents,
                    cudaStream_t stream);
-/// From the gradient of dropout(P), in place: that of Q K^T.
+/// In place, the gradient of dropout(P) becomes that of Q K^T.
 void exact_softmax_backward(const double* p, double* d_scores, const ExactScores& scores,
                             ExactExtents extents, cudaStream_t stream);
 

@@ -1,5 +1,5 @@
-// Matrices of doubles in a GPU's memory, and their products: what the fp64 layer there is made of.
-// Everything is on the default stream.
+// Matrices of doubles in GPU memory and their products, for the fp64 layer. Everything runs on the
+// default stream.
 #pragma once
 
 #include <cublas_v2.h>
@@ -53,7 +53,7 @@ class DoubleMatrix {
     CUDA_CHECK(cudaMemcpy(host.data(), data(), memory_.bytes(), cudaMemcpyDeviceToHost));
     return host;
   }
-  /// Each to the nearest fp16.
+  /// Rounds each value to the nearest fp16.
   std::vector<Half> download_halves() const {
     const DeviceBuffer staged(size() * sizeof(Half));
     exact_narrow(data(), staged.as<Half>(), size(), nullptr);
@@ -67,14 +67,14 @@ class DoubleMatrix {
   DeviceBuffer memory_;
 };
 
-/// Products by cuBLAS. Throws OutOfDeviceMemory, std::runtime_error.
+/// Products by cuBLAS. Throws OutOfDeviceMemory or std::runtime_error.
 class ExactProducts {
  public:
   explicit ExactProducts(cublasContext* cublas) : cublas_(cublas) {
     check(cublasSetStream(cublas_, nullptr));
   }
 
-  /// C = A B (+ of_c C). cuBLAS is column-major: to it C is its transpose, B^T A^T.
+  /// C = A B (+ of_c C). cuBLAS is column-major. It sees C as its transpose, B^T A^T.
   void multiply(const DoubleView& a, const DoubleView& b, const DoubleView& c,
                 double of_c = 0) const {
     const double one = 1;

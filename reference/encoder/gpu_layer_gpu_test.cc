@@ -1,4 +1,4 @@
-// The layer on a GPU beside the oracle there, and that oracle beside the host's.
+// The layer on a GPU against the GPU oracle, and that oracle against the host's.
 #include "kernels/encoder/gpu_layer.h"
 
 #include <string>
@@ -70,7 +70,7 @@ TEST_F(GpuLayerTest, OracleIsTheHosts) {
     for (const Activation activation :
          {Activation::kGeluTanh, Activation::kGeluErf, Activation::kRelu}) {
       TestLayer layer = layer_with(norm, activation);
-      layer.problem.batch = 1;  // the host's is of one sequence, or of packed ones
+      layer.problem.batch = 1;  // the host's oracle takes one sequence, or varlen
       expect_hosts_oracle(layer);
     }
   }
@@ -93,7 +93,7 @@ TEST_F(GpuLayerTest, OracleOfPatternsIsTheHosts) {
   expect_hosts_oracle(asked);
 }
 
-/// Half a unit of fp16 is 2^-11; unfused, a stage adds up some of them.
+/// Half a unit of fp16 is 2^-11; an unfused stage adds up several of them.
 void expect_accurate(const TestLayer& layer) {
   const LayerTensors tensors = tensors_of(layer);
   const ExactLayerResult exact = exact_of(layer, tensors);
@@ -151,8 +151,8 @@ TEST_F(GpuLayerTest, IsAsAccurateAsUnfused) {
           const ErrorMetrics error = error_of(unfused.gradients[i].second, find(exact, name));
           const ErrorMetrics of_fused = error_of(got, find(exact, name));
           if (activation == Activation::kRelu) {
-            // An argument falls on the other side of the step in one element of some thousands: few
-            // here, and not the same of both.
+            // In one element of some thousands the argument falls on the other side of the ReLU
+            // step: few here, and other elements in the two layers.
             EXPECT_LT(error.rel_l2, 0.04) << name;
             EXPECT_LT(of_fused.rel_l2, 0.04) << name;
           } else {
@@ -165,7 +165,7 @@ TEST_F(GpuLayerTest, IsAsAccurateAsUnfused) {
   }
 }
 
-/// More rows than a sum has parts, and than the oracle takes at once of a head's scores.
+/// More rows than a sum has partial sums, and than the oracle computes at once for a head's scores.
 TEST_F(GpuLayerTest, HoldsForLongSequences) {
   TestLayer layer = layer_with(NormPlace::kPre, Activation::kGeluTanh);
   constexpr int kSeqlen = 1100;

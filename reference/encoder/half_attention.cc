@@ -12,7 +12,7 @@
 namespace sparkbench {
 namespace {
 
-/// A whole tensor, of which `matrix` has the rows `first_row` on.
+/// A whole tensor with `matrix` as its rows from `first_row` on.
 std::vector<Half> whole_tensor(const Problem& problem, const Matrix<float>& matrix, int first_row) {
   std::vector<Half> tensor(problem.q_elements());
   const std::vector<Half> rows = halves_of(matrix);
@@ -28,7 +28,7 @@ Matrix<float> rows_of_tensor(const std::vector<Half>& tensor, std::size_t first,
                           columns);
 }
 
-/// [rows, head_dim] of rows of heads to [tokens, hidden], from token `first` on.
+/// Converts [rows, head_dim] of the heads' rows to [tokens, hidden], from token `first` on.
 template <class Row>
 Matrix<float> by_tokens(const Problem& problem, const std::vector<Row>& rows,
                         const std::vector<Half>& of_rows, std::size_t first, std::size_t tokens) {
@@ -44,7 +44,7 @@ Matrix<float> by_tokens(const Problem& problem, const std::vector<Row>& rows,
   return matrix;
 }
 
-/// The tiles that have tokens from `first` on.
+/// The tiles that contain tokens from `first` on.
 std::vector<SampleTile> tiles_of_tokens(const Problem& problem, std::size_t first,
                                         std::size_t count) {
   std::vector<SampleTile> tiles;
@@ -64,7 +64,7 @@ struct WholeForward {
   std::vector<float> lse;
 };
 
-/// A kernel and the machine that it is emulated on.
+/// A kernel and the machine that emulates it.
 class EmulatedAttention {
  public:
   EmulatedAttention(const Problem& problem, const AttentionKernel& kernel,

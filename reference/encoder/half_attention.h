@@ -10,13 +10,13 @@
 
 namespace sparkbench {
 
-/// As the reference `unfused-fp16` computes it, every row and sum of a training step.
+/// The baseline `unfused-fp16`, for every row and sum of a training step.
 AttentionFunctions<float> unfused_attention(const Problem& problem,
                                             const TensorCores& tensor_cores);
 
-/// By `kernel`, which supports the problem, on the emulated machine that `options` have. Rows
-/// to compute begin and end with tiles of kSampleRows, or with the sequence. `report` is given what
-/// each pass of it did, and outlives the functions.
+/// Attention by `kernel`, which must support the problem, on the emulated machine of `options`. The
+/// requested rows begin and end at tiles of kSampleRows, or at the sequence's end. `report`
+/// receives the counters of each pass and must outlive the functions.
 AttentionFunctions<float> emulated_attention(const Problem& problem, const AttentionKernel& kernel,
                                              const EmulationOptions& options,
                                              std::function<void(const EmulationReport&)> report);

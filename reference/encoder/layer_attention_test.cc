@@ -1,5 +1,4 @@
-// The attention of the layers on the host beside the definition by itself: packed sequences, and
-// patterns.
+// The layers' attention on the host against the definition, for varlen and patterns.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -27,7 +26,7 @@ Problem problem_of(int seqlen) {
   return problem;
 }
 
-/// Empty, of one token, of a tile, and of more.
+/// Lengths: 0, 1, one tile, and more.
 Problem packed_problem() {
   return with_lengths(problem_of(1),
                       std::make_shared<const SequenceLengths>(std::vector<SequenceLength>{
@@ -67,7 +66,7 @@ Matrix<Real> tokens_of(const Problem& problem, const std::vector<Half>& halves) 
                          static_cast<std::size_t>(problem.heads * problem.head_dim));
 }
 
-/// `rows` of a tensor of heads, [rows, head_dim].
+/// Compares with `rows` of a tensor of heads, [rows, head_dim].
 template <class Row, class Real>
 void expect_rows(const Problem& problem, const std::vector<Row>& rows,
                  const std::vector<double>& want, const Matrix<Real>& got, std::size_t first,
@@ -106,7 +105,7 @@ TEST(ExactAttention, OfALayerIsTheDefinition) {
 TEST(ExactAttention, OfSomeTokensIsThatOfThose) {
   const Problem problem = packed_problem();
   const Inputs inputs(problem);
-  const std::size_t first = 20, count = 30;  // of two sequences
+  const std::size_t first = 20, count = 30;  // spans two sequences
   const auto q = rows_from(tokens_of<double>(problem, inputs.q), first, count);
   const auto got = exact_attention(problem).forward(q, tokens_of<double>(problem, inputs.k),
                                                     tokens_of<double>(problem, inputs.v),
@@ -117,7 +116,7 @@ TEST(ExactAttention, OfSomeTokensIsThatOfThose) {
   expect_rows(problem, rows, want.o, got, first, 1e-12);
 }
 
-/// In fp16: what is of size 1 errs by a few 2^-11.
+/// In fp16, a value of size 1 is off by a few 2^-11.
 void expect_like_exact(const Problem& problem, const AttentionFunctions<float>& attention) {
   const Inputs inputs(problem);
   const auto q = tokens_of<float>(problem, inputs.q), k = tokens_of<float>(problem, inputs.k),

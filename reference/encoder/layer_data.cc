@@ -60,7 +60,7 @@ LayerTensors make_layer_tensors(const LayerShape& shape, int tokens, std::uint64
     std::vector<Half>& values = tensor.of(made);
     const int columns = static_cast<int>(tensor.shape.back());
     const int rows = static_cast<int>(elements_of(tensor)) / columns;
-    // A stream of its own for each tensor: two of one seed differ in more than their scale.
+    // Each tensor has its own stream; otherwise two tensors of one seed would differ only in scale.
     const InputStream source{Distribution::kNormal, seed ^ (++stream << 48), InputTensor::kQ,
                              scale_of(tensor)};
     values = make_input(source, {1, rows, 1, columns});

@@ -1,4 +1,4 @@
-// A layer's weights, its input and the gradient of its output: drawn, or the user's.
+// A layer's weights, its input and the gradient of its output: drawn at random, or the user's.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace sparkbench {
 
-/// Matrices are [out, in], as nn.Linear has them. Those of Q, K and V lie below each other.
+/// Matrices are [out, in], as in nn.Linear. Those of Q, K and V are stacked.
 struct LayerWeights {
   std::vector<Half> w_qkv, w_o, w_1, w_2;  // [3 hidden, hidden], [hidden, hidden], [ffn, hidden],
                                            // [hidden, ffn]
-  std::vector<Half> b_qkv, b_o, b_1, b_2;  // zeros where a layer has no bias
+  std::vector<Half> b_qkv, b_o, b_1, b_2;  // zeros if the layer has no biases
   std::vector<Half> gamma_1, beta_1, gamma_2, beta_2;
 };
 
@@ -24,7 +24,7 @@ struct LayerTensors {
   std::vector<Half> x, d_y;  // [tokens, hidden]
 };
 
-/// A tensor of a layer by the name that a file has it by.
+/// A tensor of a layer, by its name in a file.
 struct NamedTensor {
   std::string_view name;  // "w_qkv", "b_1", "x", ...
   std::vector<Half> LayerWeights::*weight = nullptr;
@@ -37,11 +37,12 @@ struct NamedTensor {
   }
 };
 
-/// All of them, x and d_y last, of so many tokens.
+/// All tensors for this many tokens; x and d_y come last.
 std::vector<NamedTensor> named_tensors(const LayerShape& shape, int tokens);
 
-/// Normal ones: x and d_y of standard deviation 1, a matrix of 1 / sqrt(in), biases and beta of
-/// 0.1, gamma 1 + 0.1 times. Every element is a function of the seed, its tensor and its place.
+/// Normal random numbers: x and d_y with standard deviation 1, matrices with 1 / sqrt(in), biases
+/// and beta with 0.1, gamma 1 + 0.1 times one. Each element is a function of the seed, the tensor
+/// and the index.
 LayerTensors make_layer_tensors(const LayerShape& shape, int tokens, std::uint64_t seed);
 
 }  // namespace sparkbench

@@ -41,7 +41,7 @@ LayerDataOnGpu::LayerDataOnGpu(const LayerTensors& tensors)
     CUDA_CHECK(cudaMemcpy(memory_.as<std::byte>() + places_.at(i), all.at(i)->data(),
                           bytes_of(*all.at(i)), cudaMemcpyHostToDevice));
   }
-  CUDA_CHECK(cudaDeviceSynchronize());  // streams that do not block would come before it
+  CUDA_CHECK(cudaDeviceSynchronize());  // a non-blocking stream would not wait for the copies
 }
 
 LayerWeightPointers LayerDataOnGpu::weights() const {

@@ -13,7 +13,7 @@ class LayerDataOnGpu {
   explicit LayerDataOnGpu(const LayerTensors& tensors);
 
   LayerWeightPointers weights() const;
-  /// x, and d_y where the layer has a backward pass, into the layer's own memory.
+  /// Copies x, and d_y if the layer has a backward pass, into the layer's own memory.
   void give_inputs(const GpuLayer& layer, cudaStream_t stream) const;
   std::uint64_t weight_bytes() const { return weight_bytes_; }
 
@@ -22,7 +22,7 @@ class LayerDataOnGpu {
     return reinterpret_cast<const Half*>(memory_.as<std::byte>() + places_.at(index));
   }
 
-  std::vector<std::uint64_t> places_;  // of the tensors, weights first
+  std::vector<std::uint64_t> places_;  // offsets of the tensors, weights first
   std::uint64_t weight_bytes_ = 0, input_bytes_ = 0;
   DeviceBuffer memory_;
 };

@@ -20,7 +20,7 @@ LayerShape with_rest(LayerShape shape, Rest rest) {
   return shape;
 }
 
-/// An exact value as both arithmetics take it: an fp16 number.
+/// An exact value as an fp16 number, for both arithmetics.
 struct StageInput {
   explicit StageInput(const Matrix<double>& exact)
       : half(matrix_of<float>(halves_of(exact), exact.rows, exact.columns)),
@@ -29,7 +29,7 @@ struct StageInput {
   Matrix<double> full;
 };
 
-/// Each stage from exact inputs.
+/// The errors of each stage, given exact inputs.
 class StageErrors {
  public:
   StageErrors(const LayerStages<HalfMath>& half, const LayerStages<ExactMath>& full,
@@ -140,7 +140,7 @@ double layer_check_flops(const LayerShape& shape, const Problem& problem, const 
   const auto count = static_cast<double>(rows.count);
   const double of_keys = 2 * seqlen * 2 * hidden * hidden;
   const double of_rows = 2 * count * (2 * hidden * hidden + 2 * hidden * ffn + 2 * seqlen * hidden);
-  // The stages by themselves: as much again, of the rows alone.
+  // The stages by themselves: as much again, for the rows only.
   const double of_stages = of_rows + 2 * count * 2 * hidden * hidden;
   return of_keys + of_rows + of_stages + (has_backward ? 2 * (of_keys + of_rows) : 0);
 }

@@ -1,5 +1,6 @@
-// How wrong a layer in fp16 is beside the same in fp64: its output, what the last residual is added
-// to (which hides a branch's error), each stage given exact inputs, and each gradient.
+// Errors of an fp16 layer against the same layer in fp64: of its output; of the branch before the
+// last residual, which hides the branch's error; of each stage given exact inputs; and of each
+// gradient.
 #pragma once
 
 #include <string>
@@ -16,17 +17,17 @@ struct PartError {
   ErrorMetrics error;
 };
 
-/// One layer, its rows, and what it is checked against, which every attention shares.
+/// One layer, its rows and its exact results, which every attention shares.
 class LayerCheck {
  public:
-  /// `problem` is of one sequence, or of packed ones, of which x has the tokens. With a backward
-  /// pass `rows` are all.
+  /// `problem` is one sequence, or varlen; x has its tokens. With a backward pass `rows` are all
+  /// rows.
   LayerCheck(const LayerShape& shape, const Problem& problem, const LayerTensors& tensors,
              const LayerRows& rows, bool has_backward);
 
-  /// Of the layer with this attention, its products on these tensor cores; and with the rest as
-  /// `rest` says. Exact values are those of fp64 from the same fp16 tensors; a stage's inputs are
-  /// the exact ones rounded to fp16, for both.
+  /// The errors of the layer with this attention, its products on these tensor cores, and the rest
+  /// as `rest` says. Exact values are those of fp64 from the same fp16 tensors. Both arithmetics
+  /// get the exact stage inputs, rounded to fp16.
   std::vector<PartError> errors(const TensorCores& tensor_cores, Rest rest,
                                 const AttentionFunctions<float>& attention) const;
 
@@ -42,7 +43,7 @@ class LayerCheck {
   LayerGradients<double> gradients_;
 };
 
-/// FLOPs of the products of one arithmetic, of one sequence: of its K and V, and of everything of
+/// FLOPs of one arithmetic's products for one sequence: its K and V, and everything else for
 /// `rows`.
 double layer_check_flops(const LayerShape& shape, const Problem& problem, const LayerRows& rows,
                          bool has_backward);

@@ -1,4 +1,4 @@
-// Whole layers in fp16, on the emulated V100, beside the same in fp64.
+// Whole layers in fp16, on the emulated V100, against the same in fp64.
 #include "reference/encoder/layer_errors.h"
 
 #include <gtest/gtest.h>
@@ -43,11 +43,11 @@ TEST(LayerErrors, OfAnUnfusedLayerAreOfFp16) {
         by_name(check.errors(volta, Rest::kUnfused, unfused_attention(problem, volta)));
     EXPECT_EQ(errors.size(), forward_parts.size() + 13);
     for (const auto& [name, error] : errors) {
-      // Half a unit of fp16 is 2^-11; no part adds up more than a few of them.
+      // Half a unit of fp16 is 2^-11; no value sums more than a few of them.
       EXPECT_GT(error.rel_l2, 0x1p-14) << name;
       EXPECT_LT(error.rel_l2, 0x1p-8) << name;
     }
-    // The residual hides what the branch errs by.
+    // The residual hides the branch's error.
     EXPECT_LT(errors.at("output").rel_l2, errors.at("before_residual").rel_l2);
   }
 }
@@ -109,7 +109,7 @@ double worst_gradient(Activation activation) {
 TEST(LayerErrors, OfAnEmulatedKernelHaveItsGradients) {
   EXPECT_LT(worst_gradient(Activation::kGeluErf), 0x1p-8);
   EXPECT_LT(worst_gradient(Activation::kGeluTanh), 0x1p-8);
-  // An argument nearer to 0 than it errs has the other of ReLU's two derivatives.
+  // An argument closer to 0 than its error gets the other of ReLU's two derivatives.
   EXPECT_LT(worst_gradient(Activation::kRelu), 0x1p-5);
 }
 

@@ -1,4 +1,4 @@
-// The fp64 layer against what defines its gradients: differences of its own forward pass.
+// The fp64 layer's gradients against finite differences of its own forward pass.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -33,7 +33,7 @@ Problem packed_problem(float dropout_p) {
       std::make_shared<const SequenceLengths>(std::vector<SequenceLength>{{2, 2}, {0, 0}, {3, 3}}));
 }
 
-/// sum(y d_y) of the layer, which its gradients are of.
+/// sum(y d_y) of the layer: the function that is differentiated.
 class Loss {
  public:
   Loss(const LayerShape& shape, const Problem& problem)
@@ -54,7 +54,7 @@ class Loss {
     return all;
   }
 
-  /// By element `index` of what the gradient is of.
+  /// The derivative by element `index` of tensor `of`.
   double slope(const std::string& of, std::size_t index) {
     constexpr double kStep = 1e-5;
     double& value = parameter(of).values.at(index);
@@ -157,7 +157,7 @@ TEST(ExactLayer, DropsByTheLayersOwnMask) {
     }
   }
   EXPECT_NEAR(static_cast<double>(kept) / 4096, 0.75, 0.03);
-  EXPECT_NEAR(static_cast<double>(like_the_attention) / 4096, 0.625, 0.04);  // by chance
+  EXPECT_NEAR(static_cast<double>(like_the_attention) / 4096, 0.625, 0.04);  // agreement by chance
   EXPECT_NEAR(static_cast<double>(like_the_other) / 4096, 0.625, 0.04);
 }
 

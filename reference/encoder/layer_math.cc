@@ -13,7 +13,7 @@ namespace {
 
 constexpr std::size_t kColumnsPerTask = 64;  // of a product
 
-/// Four sums at a time, so that none waits for the one before.
+/// Four sums at a time, so that no addition waits for the previous one.
 double dot(std::span<const double> a, std::span<const double> b) {
   double sums[4] = {};
   std::size_t k = 0;
@@ -24,8 +24,7 @@ double dot(std::span<const double> a, std::span<const double> b) {
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-/// What a row of a head has of its keys: which tokens they are, P, and what dropout multiplies it
-/// by.
+/// A row's weights over its keys: their tokens, P, and the dropout factors.
 struct ExactWeights {
   std::vector<std::size_t> keys;
   std::vector<double> p, keep;
@@ -60,7 +59,7 @@ class ExactHead {
   }
 
  private:
-  /// Without P.
+  /// Leaves P empty.
   ExactWeights visible(const QueryRow& query) const {
     ExactWeights weights;
     const std::size_t first = first_token(problem_, query.batch);
@@ -86,7 +85,7 @@ void add_scaled(double factor, std::span<const double> from, std::span<double> t
   for (std::size_t i = 0; i < to.size(); ++i) to[i] += factor * from[i];
 }
 
-/// visit(head, weights, i) of each row of each head, `i` counted from the first token on.
+/// Calls visit(head, weights, i) for each row of each head; `i` counts from the first token.
 template <class Visit>
 void for_each_row(const Problem& problem, const Matrix<double>& q, const Matrix<double>& k,
                   std::size_t first, Visit visit) {
@@ -121,7 +120,7 @@ AttentionGradients<double> attend_backward(const Problem& problem, const Matrix<
                                            const Matrix<double>& d_o) {
   const Matrix<double> zeros(q.rows, q.columns);
   AttentionGradients<double> gradients{zeros, zeros, zeros};
-  // dS = P (dP keep - sum of P dP keep), scaled, of one row.
+  // dS = P (dP keep - sum of P dP keep), scaled, for one row.
   const auto row_backward = [&](const ExactHead& head, const ExactWeights& weights, std::size_t i) {
     std::vector<double> dp(weights.p.size());
     double delta = 0;

@@ -1,5 +1,5 @@
-// What a layer's stages are computed by: exactly, in fp64, or as a V100 would, in fp16 with
-// products on tensor cores.
+// The arithmetic of a layer's stages: exact in fp64, or like a V100 in fp16 with products on tensor
+// cores.
 #pragma once
 
 #include <functional>
@@ -18,21 +18,21 @@ struct AttentionGradients {
   Matrix<Real> dq, dk, dv;
 };
 
-/// Attention of a problem's tokens, of one sequence or of several behind each other. q and o have
-/// the rows `first_row` on, k and v all.
+/// Attention over a problem's tokens: one sequence, or several (varlen). q and o have the rows from
+/// `first_row` on; k and v have all rows.
 template <class Real>
 struct AttentionFunctions {
   std::function<Matrix<Real>(const Matrix<Real>& q, const Matrix<Real>& k, const Matrix<Real>& v,
                              int first_row)>
       forward;
-  /// Of all rows; of the last argument, d_o.
+  /// For all rows; the last argument is d_o.
   std::function<AttentionGradients<Real>(const Matrix<Real>& q, const Matrix<Real>& k,
                                          const Matrix<Real>& v, const Matrix<Real>& d_o)>
       backward;
 };
 
-/// The definition, forward and backward, in fp64, of arguments that need not be fp16 numbers. It
-/// shares with kernels nothing but the definitions of mask and dropout.
+/// The definition in fp64, forward and backward; arguments need not be fp16 numbers. It shares only
+/// the definitions of mask and dropout with the kernels.
 AttentionFunctions<double> exact_attention(const Problem& problem);
 
 struct ExactMath {
@@ -42,14 +42,14 @@ struct ExactMath {
   static Matrix<double> product(const Matrix<double>& a, const Matrix<double>& b);
 };
 
-/// Values are fp16 numbers in floats, whose arithmetic between two roundings is fp32.
+/// Values are fp16 numbers in floats. Arithmetic between two roundings is fp32.
 struct HalfMath {
   using Real = float;
   TensorCores tensor_cores;
 
   static float round(float value) { return to_float(to_half(value)); }
-  /// A B^T on tensor cores, k ascending in one accumulator for each element, as CUTLASS' main loop
-  /// goes over k without split-K; in fp32, not rounded yet. A and B are fp16 numbers.
+  /// A B^T on tensor cores. k ascends in one accumulator per element, as in CUTLASS's main loop
+  /// without split-K. The result is fp32, not rounded yet. A and B are fp16 numbers.
   Matrix<float> product(const Matrix<float>& a, const Matrix<float>& b) const;
 };
 

@@ -1,4 +1,4 @@
-// A layer's forward and backward pass over the tokens of a problem, by any arithmetic.
+// A layer's forward and backward pass over the tokens of a problem, in any arithmetic.
 #pragma once
 
 #include <string_view>
@@ -9,12 +9,12 @@
 
 namespace sparkbench {
 
-/// Tokens that are followed through the layer. K and V are of all.
+/// The tokens that go through the layer. K and V cover all tokens.
 struct LayerRows {
   std::size_t first = 0, count = 0;
 };
 
-/// What a forward pass computes, of the asked rows; k, v and, pre-LN, n1 of all.
+/// Results of a forward pass for the requested rows; k, v and, for pre-LN, n1 for all rows.
 template <class Real>
 struct LayerValues {
   Matrix<Real> n1;  // pre-LN: LN1(x)
@@ -51,11 +51,11 @@ LayerValues<typename Math::Real> layer_forward(
   return values;
 }
 
-/// By the names that errors have.
+/// By the names of the errors.
 template <class Real>
 using LayerGradients = std::vector<std::pair<std::string_view, Matrix<Real>>>;
 
-/// The backward pass from what the forward pass kept, of all rows.
+/// The backward pass for all rows, from the stored forward values.
 template <class Math>
 class LayerBackward {
  public:
@@ -110,13 +110,13 @@ class LayerBackward {
     }
     return sums;
   }
-  /// dY^T X, and the sums of dY.
+  /// Stores dY^T X and the column sums of dY.
   void weight_gradients(std::string_view weight, std::string_view bias, const M& d_y, const M& x) {
     keep(weight, rounded(stages_.math().product(transposed(d_y), transposed(x))));
     if (stages_.shape().bias) keep(bias, column_sums(d_y));
   }
 
-  /// Gradient of z, of LN(z).
+  /// The gradient of z, given that of LN(z).
   M norm_backward(const M& d_n, const M& z, std::size_t which) {
     M d_z(z.rows, z.columns), d_gamma(z.rows, z.columns);
     const auto count = static_cast<Real>(z.columns);
@@ -154,7 +154,7 @@ class LayerBackward {
     return rounded(stages_.math().product(d_u, transposed(stages_.w_1)));
   }
 
-  /// From the gradient of a to that of `input`, which Q, K and V are of.
+  /// From the gradient of a to that of `input`, from which Q, K and V are computed.
   M attend(const M& d_a, const M& input) {
     weight_gradients("dWo", "dbo", d_a, values_.o);
     const M d_o = rounded(stages_.math().product(d_a, transposed(stages_.w_o)));

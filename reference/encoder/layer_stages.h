@@ -1,8 +1,8 @@
-// The stages of a layer, each from its inputs, by any arithmetic (layer_math.h). Where the rest is
-// fused a value is rounded when it is stored: behind an epilogue, and behind bias, dropout,
-// residual and LayerNorm together. Unfused, each operation stores. The biases of the output
-// projection and of the second product are the stages' of these where the rest is unfused, else
-// those of the LayerNorm behind them.
+// The stages of a layer, each from its inputs, in any arithmetic (layer_math.h). With a fused rest,
+// a value is rounded when it is stored: after an epilogue, and after bias, dropout, residual and
+// LayerNorm together. Unfused, each operation stores its result. The biases of the output
+// projection and of the second product belong to those stages if the rest is unfused, and otherwise
+// to the LayerNorm after them.
 #pragma once
 
 #include <cmath>
@@ -29,7 +29,7 @@ struct Activated {
   Matrix<Real> u, g;
 };
 
-/// A sum as a warp does it: each lane its elements, one of 32, then the lanes by halves.
+/// A sum in a warp's order: each lane sums every 32nd element, then the lanes are summed pairwise.
 template <class Real, class F>
 Real warp_sum(std::size_t count, F element) {
   Real lanes[32] = {};
@@ -69,7 +69,7 @@ class LayerStages {
   const LayerShape& shape() const { return shape_; }
   const Problem& problem() const { return problem_; }
 
-  /// Q (part 0), K or V of rows of the input.
+  /// Q (part 0), K or V of the given input rows.
   M qkv(const M& x, std::size_t part) const {
     const M weight = rows_from(w_qkv, part * w_qkv.columns, w_qkv.columns);
     return biased(math_.product(x, weight), b_qkv.row(part));
@@ -89,7 +89,7 @@ class LayerStages {
   }
   M ff2(const M& g) const { return without_epilogue(math_.product(g, w_2), b_2); }
 
-  /// The LayerNorm `which`, 0 or 1, of rows.
+  /// The LayerNorm `which`, 0 or 1, of the given rows.
   M norm(const M& z, std::size_t which) const {
     M normed(z.rows, z.columns);
     for (std::size_t i = 0; i < z.rows; ++i) {
@@ -98,7 +98,7 @@ class LayerStages {
     return normed;
   }
 
-  /// Of rows `first_row` on; the norm is the `which`-th.
+  /// For rows from `first_row` on, with LayerNorm number `which`.
   NormedSum<Real> add_norm(DropoutSite site, const M& x, const M& residual, std::size_t which,
                            std::size_t first_row) const {
     const M& bias = site == DropoutSite::kFirst ? b_o : b_2;
@@ -117,7 +117,7 @@ class LayerStages {
     return result;
   }
 
-  /// What dropout multiplies an element by.
+  /// The dropout factor of an element.
   Real kept(DropoutSite site, std::size_t row, std::size_t column) const {
     const Dropout dropout = problem_.dropout();
     if (dropout.threshold == 0) return 1;
@@ -141,7 +141,7 @@ class LayerStages {
   M w_qkv, w_o, w_1, w_2, b_qkv, b_o, b_1, b_2, gamma[2], beta[2];
 
  private:
-  /// Stored between two operations of an unfused layer.
+  /// A value that an unfused layer stores between two operations.
   Real mid(Real value) const { return shape_.rest == Rest::kUnfused ? Math::round(value) : value; }
 
   M biased(M sums, std::span<const Real> bias) const {

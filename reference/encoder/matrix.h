@@ -1,5 +1,5 @@
-// Row-major matrices on the host: of doubles in the oracle, of floats that hold fp16 values where a
-// layer is computed in fp16.
+// Row-major matrices on the host: doubles in the oracle, and floats with fp16 values for a layer in
+// fp16.
 #pragma once
 
 #include <cstddef>
@@ -34,7 +34,7 @@ Matrix<Real> matrix_of(std::span<const Half> halves, std::size_t rows, std::size
   return matrix;
 }
 
-/// Each to the nearest fp16.
+/// Rounds each value to the nearest fp16.
 template <class Real>
 std::vector<Half> halves_of(const Matrix<Real>& matrix) {
   std::vector<Half> halves;
@@ -52,7 +52,7 @@ Matrix<Real> transposed(const Matrix<Real>& matrix) {
   return other;
 }
 
-/// The rows `first` on.
+/// `rows` rows from `first` on.
 template <class Real>
 Matrix<Real> rows_from(const Matrix<Real>& matrix, std::size_t first, std::size_t rows) {
   Matrix<Real> part(rows, matrix.columns);
@@ -62,7 +62,7 @@ Matrix<Real> rows_from(const Matrix<Real>& matrix, std::size_t first, std::size_
   return part;
 }
 
-/// f(a, b), element by element, of matrices of one shape.
+/// f(a, b), element by element; both matrices have one shape.
 template <class Real, class F>
 Matrix<Real> combined(const Matrix<Real>& a, const Matrix<Real>& b, F f) {
   Matrix<Real> result(a.rows, a.columns);

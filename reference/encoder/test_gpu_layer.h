@@ -39,7 +39,7 @@ inline LayerTensors tensors_of(const TestLayer& layer) {
   return make_layer_tensors(layer.shape, static_cast<int>(layer.problem.total_q()), 5);
 }
 
-/// Empty, of one token, and of others; more rows than the oracle takes at once of a head's scores.
+/// Lengths 0, 1 and others; more rows than the oracle computes at once for a head's scores.
 inline TestLayer packed_layer(NormPlace norm, Rest rest = Rest::kFused) {
   TestLayer layer = layer_with(norm, Activation::kGeluTanh, rest);
   layer.problem = with_lengths(layer.problem,
@@ -56,7 +56,7 @@ inline TestLayer pattern_layer(const char* pattern, Rest rest = Rest::kFused) {
   return layer;
 }
 
-/// What enqueues an attention of cuBLAS, which takes P from its forward pass.
+/// Enqueues cuBLAS attention. The backward pass uses the P of the forward pass.
 struct TestAttention {
   std::function<void()> forward, backward;
 };
@@ -89,7 +89,7 @@ inline ExactLayerResult exact_of(const TestLayer& layer, const LayerTensors& ten
   return exact_layer_on_gpu(layer.shape, layer.problem, tensors, true, make_cublas_handle().get());
 }
 
-/// Of two computations in fp64.
+/// Compares two computations in fp64.
 inline void expect_close(const std::vector<double>& a, std::span<const double> b,
                          const std::string& of) {
   ASSERT_EQ(a.size(), b.size()) << of;

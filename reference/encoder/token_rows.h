@@ -1,4 +1,4 @@
-// Tokens of a layer, [tokens, hidden], as the sequences that its attention knows.
+// Tokens of a layer, [tokens, hidden], as the sequences of its attention.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,7 @@
 
 namespace sparkbench {
 
-/// Where the sequence begins among the tokens of all. A layer has as many keys as rows.
+/// The sequence's first token. A layer has as many keys as rows.
 inline std::size_t first_token(const Problem& problem, int sequence) {
   const auto at = static_cast<std::size_t>(sequence);
   if (problem.lengths) return static_cast<std::size_t>(problem.lengths->cu_seqlens_q()[at]);
@@ -27,8 +27,7 @@ struct SequenceRows {
   int sequence = 0, first = 0, count = 0;
 };
 
-/// Of `count` tokens from `first` on: the sequences that have some of them, and which rows these
-/// are there.
+/// For `count` tokens from `first` on: the sequences that contain them, and their rows there.
 inline std::vector<SequenceRows> sequences_of_tokens(const Problem& problem, std::size_t first,
                                                      std::size_t count) {
   std::vector<SequenceRows> found;
@@ -42,7 +41,7 @@ inline std::vector<SequenceRows> sequences_of_tokens(const Problem& problem, std
   return found;
 }
 
-/// The rows of all heads that `count` tokens from `first` on have, ascending.
+/// The rows of all heads for `count` tokens from `first` on, ascending.
 inline std::vector<QueryRow> query_rows_of_tokens(const Problem& problem, std::size_t first,
                                                   std::size_t count) {
   std::vector<QueryRow> rows;

@@ -37,7 +37,7 @@ double softmax(double scale, std::span<double> scores) {
   return maximum + std::log(sum);
 }
 
-/// weights[i] is that of key first_key + i.
+/// weights[i] belongs to key first_key + i.
 void apply_dropout(const Problem& problem, const QueryRow& r, int first_key,
                    std::span<double> weights) {
   const Dropout dropout = problem.dropout();
@@ -48,7 +48,7 @@ void apply_dropout(const Problem& problem, const QueryRow& r, int first_key,
   for (std::size_t s = 0; s < weights.size(); ++s) weights[s] *= keep[s] ? keep_scale : 0.0;
 }
 
-/// Writes the row's o, which must be 0 before, of the keys that it sees, and returns its lse.
+/// Adds up the row's o, which must be 0 before, over the visible keys, and returns its lse.
 double attend(const Problem& problem, const VisibleRuns& keys, std::span<const Half> q,
               const QueryRow& r, const Head& head, std::span<double> o) {
   if (keys.empty()) return -std::numeric_limits<double>::infinity();

@@ -1,6 +1,6 @@
-// The reference `exact`: the definition of attention, evaluated in fp64 on the CPU.
+// The oracle `exact`: the definition of attention, evaluated in fp64 on the CPU.
 //   O = dropout(softmax(scale * Q K^T + mask)) V,   LSE = log(sum(exp(scale * Q K^T + mask)))
-// It shares with the kernels nothing but the mask's definition (KeyMask, Pattern, dropout_keeps).
+// It shares only the mask's definition (KeyMask, Pattern, dropout_keeps) with the kernels.
 #pragma once
 
 #include <span>
@@ -15,18 +15,19 @@ struct ExactRows {
   std::vector<double> lse;  // [rows]
 };
 
-/// The asked rows, computed on all cores. A row without a visible key is o = 0, lse = -inf.
-/// Infinite and NaN inputs propagate as the formula says. Throws what check_forward throws.
+/// The requested rows, computed on all cores. A row without a visible key has o = 0, lse = -inf.
+/// Infinite and NaN inputs propagate as in the formula. Throws what check_forward throws.
 ExactRows exact_forward(const Problem& problem, const ForwardInputs& inputs,
                         std::span<const QueryRow> rows);
 
-/// A forward pass without error but the last rounding: whole O and LSE as a kernel leaves them.
+/// A forward pass whose only error is the final rounding: whole O and LSE in a kernel's types.
 struct RoundedForward {
-  std::vector<Half> o;     // [batch, seqlen_q, heads, head_dim], or packed
+  std::vector<Half> o;     // [batch, seqlen_q, heads, head_dim], or varlen
   std::vector<float> lse;  // [batch, heads, seqlen_q], or [heads, total_q]
 };
 
-/// The asked rows of exact_forward, rounded; zeros elsewhere. A backward pass can start from it.
+/// The requested rows of exact_forward, rounded; zeros elsewhere. A backward pass can start from
+/// it.
 RoundedForward rounded_forward(const Problem& problem, const ForwardInputs& inputs,
                                std::span<const QueryRow> rows);
 

@@ -15,10 +15,10 @@
 namespace sparkbench {
 namespace {
 
-/// Rows of one head that share widened copies of what any of them sees of its other side.
+/// Rows of one head that share widened copies of the other side's rows that any of them sees.
 constexpr std::size_t kBackwardRowsPerTask = 32;
 
-/// What the backward takes of one query from the forward.
+/// The backward pass's inputs from the forward pass, for one query.
 struct QueryStatistics {
   double lse = -std::numeric_limits<double>::infinity();
   double delta = 0.0;
@@ -28,7 +28,7 @@ double dot(std::span<const double> a, std::span<const double> b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
 
-/// [batch, heads, seqlen_q], of the queries that the asked rows depend on.
+/// [batch, heads, seqlen_q]; filled for the queries that the requested rows depend on.
 std::vector<QueryStatistics> query_statistics(const Problem& problem, const BackwardInputs& inputs,
                                               const GradientRows& rows) {
   const auto head_dim = static_cast<std::size_t>(problem.head_dim);
@@ -52,8 +52,8 @@ std::vector<QueryStatistics> query_statistics(const Problem& problem, const Back
   return statistics;
 }
 
-/// A row or a column of the attention matrix, cut to what the mask leaves: on entry S = q . k and
-/// dP = d_o . v, at the end dropout(P) and scale * dS.
+/// The visible part of a row or column of the attention matrix: on entry S = q . k and dP = d_o .
+/// v, at the end dropout(P) and scale * dS.
 class ScoreGradients {
  public:
   explicit ScoreGradients(std::size_t size) : scores_(size), dp_(size), keep_(size) {}
@@ -81,7 +81,7 @@ class ScoreGradients {
   std::vector<std::uint8_t> keep_;
 };
 
-/// WideHead's products over the rows of some runs.
+/// WideHead's products over the rows of several intervals.
 void dot_rows(const WideHead& head, std::span<const double> x, const VisibleRuns& runs,
               std::span<double> dots) {
   for_each_part(runs, dots, [&](const Range& run, std::span<double> of_run) {
@@ -101,16 +101,16 @@ std::span<double> row_at(std::vector<double>& rows, std::ptrdiff_t index, const 
   return std::span(rows).subspan(static_cast<std::size_t>(index) * head_dim, head_dim);
 }
 
-/// Runs of the asked rows, one after the other or at once.
+/// The backward pass over runs of the requested rows, one after the other or in parallel.
 struct ExactBackward {
   const Problem& problem;
   const BackwardInputs& inputs;
   const GradientRows& rows;
   std::vector<QueryStatistics> statistics;  // [batch, heads, seqlen_q]
-  ExactGradients gradients;                 // zeros before
+  ExactGradients gradients;                 // zeros at first
   Visibility visibility = Visibility(problem);
 
-  /// A row of P is a query over the keys that it sees.
+  /// A row of P: one query over the keys that it sees.
   void differentiate(std::span<const QueryRow> run) {
     const TensorShape queries = query_shape(problem), keys = key_shape(problem);
     const KeyRow key = key_row_of(problem, run.front());
@@ -133,12 +133,12 @@ struct ExactBackward {
     }
   }
 
-  /// Of each head that reads it, a column of P is a key under the queries that see it.
+  /// A column of P, for each head that reads it: one key over the queries that see it.
   void differentiate(std::span<const KeyRow> run) {
     for (const int head : query_heads_of(problem, run.front())) add_head(run, head);
   }
 
-  /// Adds what a query head contributes to some rows of dK and dV.
+  /// Adds a query head's contribution to some rows of dK and dV.
   void add_head(std::span<const KeyRow> run, int head) {
     const TensorShape queries = query_shape(problem), keys = key_shape(problem);
     const std::vector<VisibleRuns> queries_of_each = visibility.of_each(run, head);

@@ -16,7 +16,7 @@
 namespace sparkbench {
 namespace {
 
-/// As float has it: the scale of the cases by hand.
+/// The float value: the scale of the hand-computed cases.
 double ln3() { return std::log(3.0f); }
 
 std::vector<Half> halves(std::initializer_list<float> values) {
@@ -125,7 +125,7 @@ TEST(ExactBackward, TakesDeltaAndLseFromAGivenForward) {
 
 constexpr double kStep = 0x1p-7;
 
-/// q, k, v and d_o of multiples of kStep in [-1, 1], which fp16 holds with their neighbours.
+/// q, k, v and d_o are multiples of kStep in [-1, 1]; fp16 holds them and their neighbours exactly.
 struct SteppedInputs {
   std::vector<Half> q, k, v, d_o;
 
@@ -157,7 +157,7 @@ struct SteppedInputs {
   }
 };
 
-/// d loss / d x, from the steps h and 2h on both sides.
+/// d loss / d x, from steps h and 2h on both sides.
 double difference(const Problem& problem, const SteppedInputs& inputs, Half& x) {
   const Half middle = x;
   const auto central = [&](double h) {
@@ -171,7 +171,7 @@ double difference(const Problem& problem, const SteppedInputs& inputs, Half& x) 
   return (4.0 * central(kStep) - central(2.0 * kStep)) / 3.0;
 }
 
-/// The elements of a tensor in the order of rows, which differs from that of the tensor.
+/// The elements of a tensor in row order, which differs from the tensor's order.
 template <class Row>
 std::vector<double> differences(const Problem& problem, const SteppedInputs& inputs,
                                 std::vector<Half>& tensor, const TensorShape& shape) {
@@ -186,10 +186,11 @@ std::vector<double> differences(const Problem& problem, const SteppedInputs& inp
   return result;
 }
 
-// The differences are off by h^4 / 30 times the fifth derivative of the loss: a sum over at most 7
-// queries of joint cumulants of dO . V, at most 4 / 0.7, and five times scale * k (or q), at most
-// 1/2. A joint cumulant of six variables is a sum over their partitions (Leonov and Shiryaev, 1959)
-// whose coefficients add up to 1082. Roundings add 2^-53 * |loss| / h, less than 1e-12.
+// The differences are off by h^4 / 30 times the fifth derivative of the loss. That is a sum over at
+// most 7 queries of joint cumulants of dO . V, at most 4 / 0.7, and of five times scale * k (or q),
+// at most 1/2. A joint cumulant of six variables is a sum over their partitions (Leonov and
+// Shiryaev, 1959) whose coefficients add up to 1082. Roundings add 2^-53 * |loss| / h, less than
+// 1e-12.
 constexpr double kDifferenceError = 0x1p-28 / 30.0 * 7.0 * 4.0 / 0.7 / 32.0 * 1082.0;  // 1.7e-7
 
 TEST(ExactBackward, IsTheFiniteDifferenceOfTheExactForward) {
@@ -214,8 +215,8 @@ TEST(ExactBackward, IsTheFiniteDifferenceOfTheExactForward) {
 }
 
 TEST(ExactBackward, AQueryWithoutAKeyGivesNothing) {
-  // Five queries of two keys, causal: the first three see nothing, so the other two alone give the
-  // same dK and dV.
+  // Five queries of two keys, causal: the first three see nothing, so the other two by themselves
+  // give the same dK and dV.
   Problem problem{1, 1, 5, 2, 8, MaskSpec::causal()};
   const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 4);
   const auto d_o = make_gradient_input(problem, Distribution::kNormal, 4);
@@ -231,7 +232,7 @@ TEST(ExactBackward, AQueryWithoutAKeyGivesNothing) {
 }
 
 TEST(ExactBackward, AKeyThatNobodySeesHasNone) {
-  // Two queries of five keys stand at keys 3 and 4: nobody sees keys 0 to 2.
+  // Two queries of five keys are at keys 3 and 4: no query sees keys 0 to 2.
   const Problem problem{1, 1, 2, 5, 8, MaskSpec::window(1)};
   const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 4);
   const auto d_o = make_gradient_input(problem, Distribution::kNormal, 4);
@@ -263,8 +264,8 @@ TEST(ExactBackward, ReadsEveryLayoutInPlace) {
 }
 
 TEST(ExactBackward, ADroppedElementGivesNoGradient) {
-  // One query: row j of dV is that of the element (0, j) alone, and dropped or not, the others of
-  // the softmax feel its score.
+  // One query: row j of dV comes from the element (0, j) only. Dropped or not, its score affects
+  // the others through the softmax.
   Problem problem{1, 1, 1, 200, 4, MaskSpec::full(), /*dropout_p=*/0.5f, 0.0f, /*seed=*/6};
   const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 4);
   const auto d_o = make_gradient_input(problem, Distribution::kNormal, 4);

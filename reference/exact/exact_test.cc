@@ -24,8 +24,8 @@ std::vector<Half> halves(std::initializer_list<float> values) {
   return result;
 }
 
-/// One head of dimension 2, its scale ln 3, so that a score of 1 has the weight 3 and 0 the
-/// weight 1.
+/// One head of dimension 2 with scale ln 3: a score of 1 has weight 3 and a score of 0 has weight
+/// 1.
 Problem weights_of_three(int seqlen_q, int seqlen_k) {
   Problem problem;
   problem.seqlen_q = seqlen_q;
@@ -61,7 +61,7 @@ TEST(Exact, TwoQueriesOfTwoKeysByHand) {
 }
 
 TEST(Exact, CausalSquareByHand) {
-  // As above; row 0 sees key 0 alone: O = V[0], LSE = ln 3.
+  // As above, but row 0 sees only key 0: O = V[0], LSE = ln 3.
   Problem problem = weights_of_three(2, 2);
   problem.mask = MaskSpec::causal_if(true);
   const auto identity = halves({1, 0, 0, 1});
@@ -107,7 +107,7 @@ TEST(Exact, WindowOfTwoKeysByHand) {
 }
 
 TEST(Exact, WindowOfOneKeyIsTheDiagonal) {
-  // Two queries on three keys stand at keys 1 and 2; each O is that V, each LSE that score.
+  // Two queries on three keys are at keys 1 and 2; each O is that V, each LSE that score.
   Problem problem = weights_of_three(2, 3);
   problem.mask = MaskSpec::window(1);
   const ExactRows rows = exact_all(problem, halves({1, 0, 1, 0}), halves({1, 0, 0, 1, 1, 0}),
@@ -128,7 +128,7 @@ TEST(Exact, BandByHand) {
 }
 
 TEST(Exact, WindowPastTheKeysLeavesRowsEmpty) {
-  // Three queries on one key stand at -2, -1 and 0, so only the last sees it.
+  // Three queries on one key are at -2, -1 and 0, so only the last sees it.
   Problem problem = weights_of_three(3, 1);
   problem.mask = MaskSpec::window(2);
   const ExactRows rows =
@@ -137,7 +137,7 @@ TEST(Exact, WindowPastTheKeysLeavesRowsEmpty) {
   expect_near(rows.lse, {-kInfinity, -kInfinity, std::log(3.0)});
 }
 
-/// O of a row, then its LSE, from a mask that is asked of every pair.
+/// O of a row, then its LSE, from a mask that is evaluated for every pair.
 std::vector<double> attend_densely(const Problem& problem, const OwnedInputs& inputs,
                                    const QueryRow& r) {
   const auto head_dim = static_cast<std::size_t>(problem.head_dim);
@@ -202,8 +202,8 @@ TEST(Exact, ReadsEveryLayoutInPlace) {
 }
 
 TEST(Exact, DropoutTakesWeightsAwayAndScalesTheOthers) {
-  // Every query is (1 0), so P = 3/4 1/4 in every row, and 3/2 1/2 where kept at p = 1/2.
-  // V = identity, so O is the row of P that is left.
+  // Every query is (1 0), so P = 3/4 1/4 in every row, and 3/2 1/2 if kept at p = 1/2. V =
+  // identity, so O is the row of P after dropout.
   Problem problem = weights_of_three(64, 2);
   problem.dropout_p = 0.5f;
   problem.seed = 11;

@@ -5,17 +5,17 @@
 namespace sparkbench {
 namespace {
 
-/// Elements of `dots` that stay in the first-level cache while all of head_dim passes over them.
+/// Elements of `dots` that stay in the L1 cache during one pass over head_dim.
 constexpr std::size_t kChunk = 1024;
 
-/// Fewer rows than this are read by themselves: columns lie so far apart that each costs a cache
-/// line, of which few elements are wanted. A pattern's runs are short.
+/// Below this many rows, read row by row: columns are so far apart that each read costs a cache
+/// line for a few wanted elements. A pattern's key intervals are short.
 constexpr std::size_t kLeastOfColumns = 256;
 
-/// Rows that are multiplied at once, so that none waits for its own sum.
+/// Rows that are multiplied together, so that no addition waits for its own sum.
 constexpr std::size_t kRowsAtOnce = 4;
 
-/// dots[i] = x . row i of a matrix, in the order in which columns would add it up.
+/// dots[i] = x . row i of a matrix, added in the same order as the column-wise product.
 void dot_few_rows(std::span<const double> x, const double* matrix, std::span<double> dots) {
   for (std::size_t i = 0; i < dots.size(); i += kRowsAtOnce) {
     const double* row[kRowsAtOnce];

@@ -1,4 +1,4 @@
-// Rows of one head of a tensor in fp64, for the exact references.
+// Rows of one head of a tensor in fp64, for the exact oracle.
 #pragma once
 
 #include <cstddef>
@@ -14,22 +14,22 @@ namespace sparkbench {
 /// One row, widened.
 std::vector<double> widen(std::span<const Half> row);
 
-/// Some rows of the matrix M [seqlen, head_dim] of one head, widened and kept in both orders, so
-/// that the innermost loop of either product runs over contiguous memory.
+/// Some rows of the matrix M [seqlen, head_dim] of one head, widened and stored in both orders, so
+/// that the innermost loop of either product reads contiguous memory.
 class WideHead {
  public:
-  /// `rows` lies inside the sequence; it may be empty.
+  /// `rows` is inside the sequence and may be empty.
   WideHead(const HostTensor& tensor, const TensorShape& shape, int batch, int head,
            const Range& rows);
 
-  /// dots[i] = x . M[first + i], rows that it has.
+  /// dots[i] = x . M[first + i]; these rows must be stored.
   void dot_rows(std::span<const double> x, int first, std::span<double> dots) const;
 
-  /// sum += sum over i of weights[i] * M[first + i], rows that it has.
+  /// sum += sum over i of weights[i] * M[first + i]; these rows must be stored.
   void add_rows(std::span<const double> weights, int first, std::span<double> sum) const;
 
  private:
-  /// Where a row of M lies in what is kept.
+  /// Index of a row of M in the stored rows.
   std::size_t index_of(int row) const { return static_cast<std::size_t>(row - range_.begin); }
 
   Range range_;

@@ -8,7 +8,7 @@
 namespace sparkbench {
 namespace {
 
-/// Head 1 of the second batch element is 1 2, 3 4, 5 6; all else is 100.
+/// Head 1 of the second batch element is 1 2, 3 4, 5 6; everything else is 100.
 std::vector<Half> tensor_of(const TensorShape& shape) {
   std::vector<Half> tensor(shape.rows() * 2, to_half(100.0f));
   for (int s = 0; s < shape.seqlen; ++s) {

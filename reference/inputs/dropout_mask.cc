@@ -10,9 +10,9 @@
 namespace sparkbench {
 namespace {
 
-constexpr std::uint32_t kGroupColumns = 64;  // of four blocks side by side
+constexpr std::uint32_t kGroupColumns = 64;  // four blocks side by side
 
-/// What is dropped of the blocks of one group of a row, by pair.
+/// The dropped elements in the blocks of one group of a row, by pair.
 std::array<std::uint32_t, 4> dropped_of_group(const Dropout& dropout, std::uint32_t batch_head,
                                               std::uint32_t row, std::uint32_t column) {
   std::array<std::uint32_t, 4> dropped;
@@ -23,7 +23,7 @@ std::array<std::uint32_t, 4> dropped_of_group(const Dropout& dropout, std::uint3
   return dropped;
 }
 
-/// keep[i] of key first_key + i, as the order of the sequence has it.
+/// keep[i] is for key first_key + i, in sequence order.
 void fill_in_order(const Dropout& dropout, std::uint32_t batch_head, std::uint32_t row,
                    int first_key, std::span<std::uint8_t> keep) {
   const auto begin = static_cast<std::uint32_t>(first_key);
@@ -37,7 +37,7 @@ void fill_in_order(const Dropout& dropout, std::uint32_t batch_head, std::uint32
   }
 }
 
-/// keep[i] of key first_key + i, as the orders of a grid have it.
+/// keep[i] is for key first_key + i, in a grid's orders.
 void fill_in_order_of_grid(const Dropout& dropout, std::uint32_t batch_head, int row,
                            const DropoutViews& views, int first_key, std::span<std::uint8_t> keep) {
   const GridOrder& of_keys = views.key_order;
@@ -49,7 +49,7 @@ void fill_in_order_of_grid(const Dropout& dropout, std::uint32_t batch_head, int
   }
 }
 
-/// FNV-1a (Fowler, Noll, Vo): offset basis and prime of 64 bits.
+/// 64-bit FNV-1a (Fowler, Noll, Vo): offset basis and prime.
 struct Fnv1a {
   std::uint64_t state = 0xcbf29ce484222325u;
   void add(std::uint8_t byte) { state = (state ^ byte) * 0x100000001b3u; }

@@ -1,4 +1,4 @@
-// The dropout mask (kernels/dropout.h) by rows, and what a record says of it.
+// The dropout mask (kernels/dropout.h) by rows, and its summary in a record.
 #pragma once
 
 #include <cstdint>
@@ -9,26 +9,26 @@
 
 namespace sparkbench {
 
-/// keep[i] = dropout_keeps(...) of this query and key first_key + i, 0 or 1, where the problem has
-/// their place (kernels/pass_dropout.h).
+/// keep[i] = dropout_keeps(...) for this query and key first_key + i, 0 or 1, at the problem's
+/// dropout positions (kernels/pass_dropout.h).
 void fill_keep_mask(const Problem& problem, const QueryRow& query, int first_key,
                     std::span<std::uint8_t> keep);
 
-/// keep[i] = dropout_keeps(...) of the i-th query from `first_query` on and this key, 0 or 1.
+/// keep[i] = dropout_keeps(...) for query first_query + i and this key, 0 or 1.
 void fill_keep_mask(const Problem& problem, const KeyRow& key, const QueryRow& first_query,
                     std::span<std::uint8_t> keep);
 
-/// What kept values are multiplied by, in fp64.
+/// The factor of kept values, in fp64.
 double exact_keep_scale(const Problem& problem);
 
 struct DropoutMaskSummary {
   double kept_fraction;
   std::uint64_t hash;  // FNV-1a, 64 bits, of the mask bits: 8 columns a byte, lowest column in the
-                       // lowest bit, every row filled up to a byte with zeros
+                       // lowest bit, every row padded with zeros to whole bytes
 };
 
-/// Of the asked rows, over all columns of the sequence, those that the mask hides included. Of no
-/// column kept_fraction is NaN.
+/// Summary of the requested rows over all columns of the sequence, including masked columns.
+/// Without columns kept_fraction is NaN.
 DropoutMaskSummary summarize_dropout_mask(const Problem& problem, std::span<const QueryRow> rows);
 
 }  // namespace sparkbench

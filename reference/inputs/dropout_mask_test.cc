@@ -33,7 +33,7 @@ Mask mask_of_head(float p, std::uint64_t seed, int head) {
 }
 
 /// The correlation of mask[i] and other[i + shift], in standard deviations of that of independent
-/// masks: 0 on average, with standard deviation 1.
+/// masks: mean 0, standard deviation 1.
 double correlation_sigmas(const Mask& mask, const Mask& other, std::size_t shift, float p) {
   const double mean = 1.0 - make_dropout(p, 0).applied_p();
   const std::size_t count = mask.size() - shift;
@@ -46,7 +46,7 @@ void expect_words(const PhiloxBlock& got, const PhiloxBlock& want) {
   for (int i = 0; i < 4; ++i) EXPECT_EQ(got.word[i], want.word[i]) << "word " << i;
 }
 
-// The file kat_vectors of the Random123 distribution, lines "philox4x32 10".
+// From the file kat_vectors of the Random123 distribution, lines "philox4x32 10".
 TEST(Philox, GivesThePublishedVectorsForTenRounds) {
   expect_words(philox4x32<10>({{0, 0, 0, 0}}, PhiloxKey{0, 0}),
                {{0x6627e8d5, 0xe169c58d, 0xbc57ac4c, 0x9b00dbd8}});
@@ -90,7 +90,7 @@ TEST(DropoutMask, OfPassesAndOrdersIsWhatTheirPlacesSay) {
               << row << " " << i;
         }
       }
-      // Of a key, the rows from 5 on.
+      // For a key, the rows from 5 on.
       const auto column = std::span(keep).first(300);
       fill_keep_mask(problem, KeyRow{1, 2, row}, QueryRow{1, 2, 5}, column);
       for (std::size_t i = 0; i < column.size(); ++i) {
@@ -124,7 +124,7 @@ TEST(DropoutMask, KeepsTheExpectedFractionWithinFiveSigma) {
 TEST(DropoutMask, ColumnsAndRowsAreUncorrelatedWithinFiveSigma) {
   for (const float p : {0.1f, 0.5f}) {
     const Mask mask = mask_of_head(p, 1, 0);
-    // Neighbours: of a pair, of a block, of the blocks beside it, and the same in the rows below.
+    // Neighbours: in a pair, in a block, in adjacent blocks, and the same in the rows below.
     for (const std::size_t shift :
          {std::size_t{1}, std::size_t{2}, std::size_t{8}, std::size_t{64}, kColumns, 2 * kColumns,
           kColumns + 1, 8 * kColumns, 8 * kColumns + 8, 16 * kColumns}) {

@@ -1,10 +1,11 @@
-// TestU01 (L'Ecuyer and Simard, "TestU01: A C Library for Empirical Testing of Random Number
-// Generators", 2007) over the bytes behind the dropout mask, four of them to a number:
+// Runs TestU01 (L'Ecuyer and Simard, "TestU01: A C Library for Empirical Testing of Random Number
+// Generators", 2007) on the bytes of the dropout mask, four bytes per number:
 //   dropout_statistics row|column|head|seed small|crush[:TEST] [SEED]
-// TEST is one of the battery's by its number, 1 to 10 or 1 to 96: tests side by side on many cores.
-// The order says what runs fastest: the columns of a row, the rows of a column, the heads, or the
-// seeds of an element. A p-value outside [1e-4, 1 - 1e-4] is looked at again with another seed, and
-// is a failure if it recurs: of so many tests, one is outside now and then.
+// TEST selects one test of the battery by number, 1 to 10 or 1 to 96, so that tests can run side by
+// side on many cores. The first argument is the order, that is, what varies fastest: the columns of
+// a row, the rows of a column, the heads, or the seeds of an element. A p-value outside [1e-4, 1 -
+// 1e-4] is tested again with another seed and fails if it recurs: with so many tests, one is
+// outside now and then.
 #include <array>
 #include <cstdint>
 #include <cstdio>
@@ -27,11 +28,11 @@ namespace sparkbench {
 namespace {
 
 constexpr double kDoubtful = 1e-4;
-constexpr std::uint32_t kSlabLength = 4096;  // of the index that runs fastest
+constexpr std::uint32_t kSlabLength = 4096;  // length along the fastest index
 
 enum class Order { kRow, kColumn, kHead, kSeed };
 
-/// The bytes of an order, a slab of them at a time.
+/// The bytes in an order, one slab at a time.
 class ByteStream {
  public:
   ByteStream(Order order, std::uint64_t seed) : order_(order), seed_(seed) {}
@@ -47,7 +48,7 @@ class ByteStream {
  private:
   using BlockBytes = std::array<std::uint8_t, 32>;
 
-  /// Of a byte of a plane: its bits, each the lowest of a byte.
+  /// For each byte of a plane: its 8 bits, each in the lowest bit of a byte.
   static constexpr std::array<std::uint64_t, 256> kSpread = [] {
     std::array<std::uint64_t, 256> spread{};
     for (std::uint64_t byte = 0; byte < 256; ++byte) {
@@ -69,7 +70,7 @@ class ByteStream {
         }
       }
     }
-    BlockBytes bytes;  // the lowest of a word first
+    BlockBytes bytes;  // lowest byte of a word first
     std::memcpy(bytes.data(), words.data(), bytes.size());
     return bytes;
   }
@@ -86,7 +87,7 @@ class ByteStream {
     ++slab_;
   }
 
-  /// The rows of a block's height, one after the other.
+  /// The rows of one block height, one after the other.
   void fill_rows() {
     bytes_.resize(std::size_t{16} * kSlabLength);
     for (std::uint32_t row = 0; row < 8; ++row) {
@@ -119,7 +120,7 @@ class ByteStream {
     }
   }
 
-  /// The elements of a block, one after the other, each in all heads or by all seeds.
+  /// The elements of a block, one after the other, each over all heads or all seeds.
   void fill_elements() {
     bytes_.resize(std::size_t{32} * kSlabLength);
     const DropoutBlock block = dropout_block(slab_ / 16 * 16 + slab_ % 8, slab_ / 8 % 64 * 64);

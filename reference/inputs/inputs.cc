@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kRounds = 10;
 constexpr int kChannelsPerOutlier = 32;
-constexpr std::uint32_t kNoBatch = 0xffffffffu;  // a batch element that no tensor has
+constexpr std::uint32_t kNoBatch = 0xffffffffu;  // a batch index that no tensor has
 
 using Four = std::array<float, 4>;
 
@@ -25,8 +25,8 @@ PhiloxBlock random_words(const InputStream& stream, std::uint32_t batch, std::ui
   return philox4x32<kRounds>({{tensor | quad, s, head, batch}}, philox_key(stream.seed));
 }
 
-/// Box and Muller's transform of two words to two normal numbers. In fp64, so that the last place
-/// of a platform's log and cos does not reach the fp16 result.
+/// Box-Muller transform of two words to two normal numbers. Computed in fp64, so that differences
+/// between platforms in the last place of log and cos do not reach the fp16 result.
 void box_muller(std::uint32_t radius_word, std::uint32_t angle_word, float* normal) {
   const double uniform = (radius_word + 1.0) * 0x1p-32;  // (0, 1]
   const double radius = std::sqrt(-2.0 * std::log(uniform));
@@ -50,7 +50,7 @@ Four uniform_four(const PhiloxBlock& random) {
   return four;
 }
 
-/// The factor of every channel of a head.
+/// The scale of every channel of a head.
 std::vector<float> channel_scales(const InputStream& stream, int head, int head_dim) {
   std::vector<float> scales(static_cast<std::size_t>(head_dim), stream.scale);
   if (stream.distribution != Distribution::kOutliers) return scales;
@@ -64,7 +64,7 @@ std::vector<float> channel_scales(const InputStream& stream, int head, int head_
   return scales;
 }
 
-/// Row (batch, s, head) into `row`, times the scales of the head's channels.
+/// Writes row (batch, s, head) to `row`, multiplied by the head's channel scales.
 void fill_row(const InputStream& stream, const std::array<int, 3>& batch_s_head,
               std::span<const float> scales, std::span<Half> row) {
   const auto [batch, s, head] = batch_s_head;

@@ -1,6 +1,6 @@
-// Inputs drawn from a counter-based generator: an element is a pure function of (seed, tensor,
-// batch, position, head, channel), so any slice of any problem is generated alone, and a problem
-// with more heads or longer sequences begins with the elements of the smaller one.
+// Random inputs from a counter-based generator. An element is a pure function of (seed, tensor,
+// batch, position, head, channel). So any slice of any problem can be generated separately, and a
+// larger problem starts with the elements of the smaller one.
 #pragma once
 
 #include <cstdint>
@@ -15,27 +15,28 @@ namespace sparkbench {
 
 enum class Distribution {
   kNormal,    // mean 0, standard deviation 1
-  kUniform,   // [-1, 1), before the rounding to fp16
-  kOutliers,  // normal, one channel of every 32 scaled by kOutlierScale: the same channel for every
-              // token of a head, as in the keys and values of language models
+  kUniform,   // [-1, 1), before rounding to fp16
+  kOutliers,  // normal, with one channel of every 32 scaled by kOutlierScale: the same channel for
+              // every token of a head, as in the keys and values of language models
 };
 
-/// Activations of large language models hold channels "up to 20x" the others (Dettmers et al.,
+/// Large language models' activations have channels "up to 20x" the others (Dettmers et al.,
 /// "LLM.int8()", 2022).
 inline constexpr float kOutlierScale = 20.0f;
 
 enum class InputTensor : std::uint32_t { kQ, kK, kV, kDO };
 
-/// Names one random tensor of unbounded extent.
+/// Identifies one random tensor of unbounded size.
 struct InputStream {
   Distribution distribution = Distribution::kNormal;
   std::uint64_t seed = 0;
   InputTensor tensor = InputTensor::kQ;
-  float scale = 1.0f;  // of every element, before the rounding to fp16, which may make it infinite
+  float scale = 1.0f;  // factor of every element before rounding to fp16, which may make it
+                       // infinite
 };
 
-/// The tensor [batch, seqlen, heads, head_dim], generated on all cores; of packed sequences
-/// [total, heads, head_dim], with the elements of the same positions.
+/// The tensor [batch, seqlen, heads, head_dim], generated on all cores; for varlen [total, heads,
+/// head_dim], where each token has the element of its position in its sequence.
 std::vector<Half> make_input(const InputStream& stream, const TensorShape& shape);
 
 /// The slice [seqlen, head_dim] of one (batch, head).
@@ -51,12 +52,12 @@ struct OwnedInputs {
 OwnedInputs make_inputs(const Problem& problem, Distribution distribution, std::uint64_t seed,
                         float scale = 1.0f);
 
-/// d_o of a problem, of the same seed as its q, k and v. Gradients are linear in it: it has no
-/// scale.
+/// d_o of a problem, from the seed of its q, k and v. It has no scale, because gradients are linear
+/// in it.
 std::vector<Half> make_gradient_input(const Problem& problem, Distribution distribution,
                                       std::uint64_t seed);
 
-/// Whether none is an infinity or a NaN.
+/// Whether no element is an infinity or a NaN.
 bool all_finite(std::span<const Half> tensor);
 
 }  // namespace sparkbench

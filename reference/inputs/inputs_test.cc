@@ -34,7 +34,7 @@ bool equal(const std::vector<Half>& a, const std::vector<Half>& b) {
                     [](Half x, Half y) { return x.bits == y.bits; });
 }
 
-// Of n normal numbers the mean has standard deviation n^-1/2, the variance (2/n)^1/2, the kurtosis
+// For n normal numbers the mean has standard deviation n^-1/2, the variance (2/n)^1/2, the kurtosis
 // (24/n)^1/2.
 TEST(Inputs, NormalOnesHaveANormalDistributionsMoments) {
   const auto tensor = make_input({Distribution::kNormal, 1, InputTensor::kQ}, kShape);

@@ -1,5 +1,5 @@
-// What every CPU reference of the backward pass takes and gives: inputs, the gradient rows that are
-// asked for, and their values.
+// The interface of every CPU reference of the backward pass: inputs, requested gradient rows, and
+// their values.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,11 @@ namespace sparkbench {
 
 /// Host tensors, contiguous or strided.
 ///
-/// `o` and `lse`, given together or not at all, are those of a forward pass, and then define what
-/// the backward takes from it: P = exp(scale * S - lse) and delta = rowsum(d_o * o), as they do for
-/// a fused kernel. The result is the gradient given that forward, without the forward's own error,
-/// and a row of dK and dV costs no more than a row of dQ. Absent, a reference computes what it
-/// needs of all queries that read a key head for the first row of dK and dV in it.
+/// `o` and `lse` come from a forward pass, both or neither. If given, they define P = exp(scale * S
+/// - lse) and delta = rowsum(d_o * o), as for a fused kernel. The result is then the gradient given
+/// that forward pass, without the forward pass's own error, and a row of dK and dV costs no more
+/// than a row of dQ. If absent, a reference recomputes them for all queries that read a key head as
+/// soon as one row of its dK and dV is requested.
 struct BackwardInputs {
   HostTensor q;                     // [batch, seqlen_q, heads, head_dim]
   HostTensor k;                     // [batch, seqlen_k, heads_k, head_dim]
@@ -31,7 +31,7 @@ struct BackwardInputs {
   bool has_forward() const { return !lse.empty(); }
 };
 
-/// Rows of dQ, and rows of dK and dV, each strictly ascending.
+/// Rows of dQ, and rows of dK and dV; both strictly ascending.
 struct GradientRows {
   std::vector<QueryRow> dq;
   std::vector<KeyRow> dkv;
@@ -43,7 +43,7 @@ GradientRows all_gradient_rows(const Problem& problem);
 /// At most `count` rows of dQ and at most `count` rows of dK and dV, spread as sample_rows_of does.
 GradientRows sample_gradient_rows(const Problem& problem, std::size_t count);
 
-/// The asked rows: dq [rows.dq, head_dim], dk and dv [rows.dkv, head_dim].
+/// The requested rows: dq [rows.dq, head_dim], dk and dv [rows.dkv, head_dim].
 template <class T>
 struct Gradients {
   std::vector<T> dq, dk, dv;
@@ -51,14 +51,14 @@ struct Gradients {
 using HalfGradients = Gradients<Half>;
 using ExactGradients = Gradients<double>;
 
-/// The asked rows of whole tensors, contiguous or strided.
+/// Whole tensors with the requested rows, contiguous or strided.
 struct GradientTensors {
   HostTensor dq, dk, dv;
 };
 HalfGradients gather_gradients(const Problem& problem, const GradientTensors& tensors,
                                const GradientRows& rows);
 
-/// Zeros for the asked rows.
+/// Zeros for the requested rows.
 template <class T>
 Gradients<T> zero_gradients(const Problem& problem, const GradientRows& rows) {
   const auto head_dim = static_cast<std::size_t>(problem.head_dim);
@@ -66,11 +66,11 @@ Gradients<T> zero_gradients(const Problem& problem, const GradientRows& rows) {
   return {std::vector<T>(rows.dq.size() * head_dim), dkv, dkv};
 }
 
-/// The queries whose lse and delta the asked rows depend on, ascending: those of dQ, and all of the
-/// heads that read a key head in which a row of dK and dV is asked for.
+/// The queries whose lse and delta the requested rows depend on, ascending: the queries of dQ, and
+/// for each key head with a requested row of dK and dV all queries that read it.
 std::vector<QueryRow> queries_needed_by(const Problem& problem, const GradientRows& rows);
 
-/// body(run) for every run of dQ's rows and of dK's and dV's (split_by_head), on all cores.
+/// Calls body(run) for every run (split_by_head) of the rows of dQ and of dK and dV, on all cores.
 template <class Body>
 void for_each_run(const GradientRows& rows, std::size_t max_rows, Body body) {
   const auto query_runs = split_by_head<QueryRow>(rows.dq, max_rows);

@@ -1,5 +1,4 @@
-// What every CPU reference of the forward pass takes and gives: inputs, and the query rows that are
-// asked for.
+// The interface of every CPU reference of the forward pass: inputs and requested query rows.
 #pragma once
 
 #include <array>
@@ -20,10 +19,10 @@ struct ForwardInputs {
   HostTensor v;  // [batch, seqlen_k, heads_k, head_dim]
 };
 
-/// Rows as a kernel leaves them: fp16 O, fp32 LSE.
+/// Rows in a kernel's types: fp16 O, fp32 LSE.
 struct ForwardRows {
   std::vector<Half> o;     // [rows, head_dim]
-  std::vector<float> lse;  // [rows], -inf where no key is visible
+  std::vector<float> lse;  // [rows], -inf if no key is visible
 };
 
 /// Every row of the problem, in ascending order.
@@ -32,11 +31,12 @@ std::vector<QueryRow> all_rows(const Problem& problem);
 /// At most `count` rows spread over the problem as sample_rows_of does.
 std::vector<QueryRow> sample_rows(const Problem& problem, std::size_t count);
 
-/// The asked rows of a whole O [batch, seqlen_q, heads, head_dim] and LSE [batch, heads, seqlen_q].
+/// The requested rows of a whole O [batch, seqlen_q, heads, head_dim] and LSE [batch, heads,
+/// seqlen_q].
 ForwardRows gather_rows(const Problem& problem, const HostTensor& o, std::span<const float> lse,
                         std::span<const QueryRow> rows);
 
-/// Where element `index` of [rows, head_dim] lies in O: {batch, row, head, dim}.
+/// The position in O of element `index` of [rows, head_dim]: {batch, row, head, dim}.
 std::array<int, 4> element_position(const Problem& problem, std::span<const QueryRow> rows,
                                     std::size_t index);
 

@@ -1,5 +1,5 @@
-// Tensors in host memory as the references read them: contiguous, or a strided view of memory that
-// holds more, such as the keys in a packed QKV tensor.
+// Tensors in host memory, contiguous or as a strided view of a larger memory, such as the keys in a
+// packed QKV tensor.
 #pragma once
 
 #include <concepts>
@@ -18,8 +18,8 @@ struct TensorShape {
   int seqlen;
   int heads;
   int head_dim;
-  /// Of packed sequences (kernels/packed.h), of which seqlen is the longest: where each begins,
-  /// [batch + 1]. The problem's own; null where all sequences are alike.
+  /// For varlen (kernels/packed.h): the first token of each sequence, [batch + 1]; seqlen is then
+  /// the longest. Points into the problem; null if all sequences have one length.
   const std::vector<int>* cu_seqlens = nullptr;
 
   bool operator==(const TensorShape&) const = default;
@@ -28,7 +28,7 @@ struct TensorShape {
     const auto at = static_cast<std::size_t>(sequence);
     return cu_seqlens == nullptr ? seqlen : (*cu_seqlens)[at + 1] - (*cu_seqlens)[at];
   }
-  /// Rows of a head, in all sequences, and those of the sequences before this one.
+  /// Rows of a head over all sequences, and over the sequences before this one.
   std::size_t tokens() const { return tokens_before(batch); }
   std::size_t tokens_before(int sequence) const {
     const auto at = static_cast<std::size_t>(sequence);
@@ -36,7 +36,7 @@ struct TensorShape {
                                  : static_cast<std::size_t>((*cu_seqlens)[at]);
   }
   std::size_t rows() const { return tokens() * static_cast<std::size_t>(heads); }
-  /// Index of the first element of row (b, s, h) where the tensor is contiguous.
+  /// Index of the first element of row (b, s, h) in a contiguous tensor.
   std::size_t row_offset(int b, int s, int h) const {
     return ((tokens_before(b) + static_cast<std::size_t>(s)) * static_cast<std::size_t>(heads) +
             static_cast<std::size_t>(h)) *
@@ -53,7 +53,7 @@ inline TensorShape key_shape(const Problem& problem) {
           problem.lengths ? &problem.lengths->cu_seqlens_k() : nullptr};
 }
 
-/// Those of a TensorView, in elements; the last dimension is contiguous.
+/// The strides of a TensorView, in elements; the last dimension is contiguous.
 struct RowStrides {
   std::int64_t batch, seqlen, head;
 
@@ -62,11 +62,12 @@ struct RowStrides {
 
 RowStrides contiguous_strides(const TensorShape& shape);
 
-/// [batch, seqlen, heads, head_dim] in this memory, which begins with its first element.
+/// [batch, seqlen, heads, head_dim] in this memory, which begins with the tensor's first element.
 class HostTensor : public std::span<const Half> {
  public:
   HostTensor() = default;
-  // NOLINTBEGIN(google-explicit-constructor): a tensor is wanted, and these are one.
+  // NOLINTBEGIN(google-explicit-constructor): implicit, because a vector is a valid tensor
+  // argument.
   /// Contiguous: a span, a vector or an array.
   template <class Memory>
   requires std::convertible_to<const Memory&, std::span<const Half>> HostTensor(
@@ -76,14 +77,14 @@ class HostTensor : public std::span<const Half> {
   HostTensor(std::span<const Half> memory, const RowStrides& strides)
       : std::span<const Half>(memory), strides_(strides) {}
 
-  /// Of packed sequences, of a batch of one: all sequences.
+  /// For varlen, a batch of one with all sequences.
   TensorView<const Half> view(const TensorShape& shape) const;
 
-  /// The head_dim elements of row (b, s, h), s counted from the first row of a packed sequence.
+  /// The head_dim elements of row (b, s, h). For varlen s counts from the sequence's first row.
   const Half* row(const TensorShape& shape, int b, int s, int h) const;
 
-  /// Throws std::invalid_argument, which names the tensor, unless the memory holds this shape:
-  /// exactly where it is contiguous, at least where it is strided.
+  /// Throws std::invalid_argument, naming the tensor, unless the memory holds this shape: exactly
+  /// if contiguous, at least if strided.
   void check(const char* name, const TensorShape& shape) const;
 
  private:

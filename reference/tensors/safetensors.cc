@@ -43,7 +43,7 @@ std::uint64_t element_bits(const std::string& name, const std::string& dtype) {
   reject("tensor {}: unknown dtype {}", quoted_for_message(name), quoted_for_message(dtype));
 }
 
-/// The bytes that the tensor's shape and dtype make.
+/// Number of bytes of the tensor's shape and dtype.
 std::uint64_t bytes_of(const std::string& name, const StoredTensor& tensor) {
   std::uint64_t bits = element_bits(name, tensor.dtype);
   for (const std::uint64_t extent : tensor.shape) {
@@ -67,7 +67,7 @@ void check_size(const std::string& name, const StoredTensor& tensor) {
          quoted_for_message(name), said, fmt::join(tensor.shape, ", "), tensor.dtype, needed);
 }
 
-/// The tensors, each behind the other, must fill the data exactly.
+/// The tensors, one after the other, must fill the data exactly.
 void check_layout(const StoredTensors& tensors, std::uint64_t data_bytes) {
   std::vector<const StoredTensors::value_type*> in_order;
   for (const auto& entry : tensors) in_order.push_back(&entry);

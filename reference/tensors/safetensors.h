@@ -16,11 +16,11 @@
 
 namespace sparkbench {
 
-/// What a file says of one tensor.
+/// A file's description of one tensor.
 struct StoredTensor {
   std::string dtype;                 // "F16", "BF16", "F32", ...
-  std::vector<std::uint64_t> shape;  // empty: one number
-  std::uint64_t begin, end;          // of its bytes, counted from the beginning of the file
+  std::vector<std::uint64_t> shape;  // empty: a scalar
+  std::uint64_t begin, end;          // its bytes, counted from the beginning of the file
 
   bool operator==(const StoredTensor&) const = default;
 };
@@ -28,17 +28,17 @@ struct StoredTensor {
 /// By name.
 using StoredTensors = std::map<std::string, StoredTensor>;
 
-/// The most that a header's length may be, as in the format's own implementation.
+/// The longest allowed header, as in the format's own implementation.
 inline constexpr std::uint64_t kMaxSafetensorsHeaderBytes = 100'000'000;
 
-/// Reads the header of a file of `file_bytes`, from its beginning. Believes nothing: what is
-/// returned has a dtype of the format, lies inside the file, has as many bytes as its shape and
-/// dtype say, and overlaps with nothing; together the tensors fill the file. Metadata are checked
-/// and left out. Throws std::invalid_argument with the reason, in one printable line, for a file
-/// that is anything else: truncated, too long, or with a name twice.
+/// Reads the header of a file of `file_bytes`, from its beginning, and trusts nothing. Every
+/// returned tensor has a dtype of the format, is inside the file, has as many bytes as its shape
+/// and dtype say, and overlaps no other; together the tensors fill the file. Metadata are checked
+/// and left out. Throws std::invalid_argument with the reason, in one printable line, for any other
+/// file: truncated, too long, or with a duplicate name.
 StoredTensors read_safetensors_header(std::istream& file, std::uint64_t file_bytes);
 
-/// A tensor to write. `bytes` are its elements, as the file will hold them.
+/// A tensor to write. `bytes` are its elements in file format.
 struct TensorToStore {
   std::string_view name;
   std::string_view dtype;
@@ -46,12 +46,12 @@ struct TensorToStore {
   std::string_view bytes;
 };
 
-/// A whole file: what read_safetensors_header() accepts, with the data aligned to 8 bytes. Throws
-/// std::invalid_argument where it would not. Metadata that are not UTF-8 are repaired.
+/// A whole file that read_safetensors_header() accepts, with the data aligned to 8 bytes. Throws
+/// std::invalid_argument if it would not. Metadata that are not UTF-8 are repaired.
 std::string safetensors_file(const std::vector<TensorToStore>& tensors,
                              const std::map<std::string, std::string>& metadata);
 
-/// `text` between quotes, for messages: cut when it is long, what is not printable ASCII as '?'.
+/// `text` in quotes, for messages: shortened if long, with '?' for everything but printable ASCII.
 std::string quoted_for_message(std::string_view text);
 
 }  // namespace sparkbench

@@ -1,5 +1,5 @@
-// A libFuzzer target (CMake option SPARKBENCH_FUZZ): whatever bytes a file holds, its header is
-// refused with a reason, or what it says is true of the file.
+// A libFuzzer target (CMake option SPARKBENCH_FUZZ). For any file content, the header is either
+// refused with a reason or describes the file correctly.
 #include <cstdlib>
 #include <cstring>
 #include <sstream>
@@ -14,8 +14,8 @@ void require(bool holds) {
   if (!holds) std::abort();
 }
 
-/// Touches every byte that the header speaks of, each belonging to one tensor, and writes the
-/// tensors anew.
+/// Touches every byte that the header describes, checks that each belongs to one tensor, and writes
+/// the tensors again.
 void check_accepted(const std::string& file, const StoredTensors& tensors) {
   std::vector<TensorToStore> to_store;
   std::size_t bytes_of_tensors = 0;
@@ -49,12 +49,13 @@ void check_reason(const std::string& reason) {
 }  // namespace
 }  // namespace sparkbench
 
-// The names are libFuzzer's.
+// libFuzzer defines the names.
+//
 // NOLINTBEGIN(readability-identifier-naming)
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t max_size);
 
-/// Lets the length of most inputs be that of their JSON: random bytes seldom get that right, and
-/// would seldom be read any further.
+/// Sets the length field of most inputs to the length of their JSON. Random bytes seldom get it
+/// right, and would seldom be read any further.
 extern "C" std::size_t LLVMFuzzerCustomMutator(std::uint8_t* data, std::size_t size,
                                                std::size_t max_size, unsigned seed) {
   size = LLVMFuzzerMutate(data, size, max_size);

@@ -15,17 +15,17 @@ using Json = nlohmann::json;
 using Numbers = std::vector<std::uint64_t>;
 
 constexpr std::string_view kMetadataName = "__metadata__";
-constexpr std::size_t kMaxNumbers = 64;  // in an array; the format sets no limit to a shape
+constexpr std::size_t kMaxNumbers = 64;  // in an array; the format does not limit a shape
 
 [[noreturn]] void reject(const std::string& reason) { throw std::invalid_argument(reason); }
 
-/// The fields of an entry that were read so far.
+/// The fields of an entry read so far.
 struct Entry {
   std::optional<std::string> dtype;
   std::optional<Numbers> shape, data_offsets;
 };
 
-/// Takes the parser's events. Three levels are open at most: the header's object, an entry's
+/// Receives the parser's events. At most three levels are open: the header's object, an entry's
 /// object, and an array of numbers.
 class HeaderHandler final : public nlohmann::json_sax<Json> {
  public:
@@ -140,10 +140,10 @@ class HeaderHandler final : public nlohmann::json_sax<Json> {
 
   Level level_ = Level::kOutside;
   std::set<std::string> names_, metadata_keys_;
-  std::string name_;   // of the open entry
-  std::string field_;  // of the open tensor
+  std::string name_;   // the open entry's name
+  std::string field_;  // the open tensor's field
   Entry entry_;
-  Numbers* numbers_ = nullptr;  // of the open array
+  Numbers* numbers_ = nullptr;  // the open array
   StoredTensors tensors_;
 };
 
@@ -151,7 +151,7 @@ class HeaderHandler final : public nlohmann::json_sax<Json> {
 
 StoredTensors parse_safetensors_json(std::string_view text) {
   if (text.empty() || text.front() != '{') reject("the header does not begin with '{'");
-  // The parser takes a zero byte for the end of the text, and would not look behind it.
+  // The parser ends the text at a zero byte and would not read past it.
   const std::size_t zero = text.find('\0');
   if (zero != std::string_view::npos) {
     reject(fmt::format("the header is not JSON at its byte {}", zero + 1));

@@ -36,7 +36,7 @@ std::string file_of(const std::string& header, std::size_t data_bytes) {
   return length_prefix(header.size()) + header + std::string(data_bytes, '\x11');
 }
 
-/// Of a file with one entry, `fields`, named q.
+/// For a file with one entry, `fields`, named q.
 std::string reason_of_entry(const std::string& fields, std::size_t data_bytes) {
   return reason_of(file_of("{\"q\":{" + fields + "}}", data_bytes));
 }

@@ -1,6 +1,6 @@
 // Rows of [batch, seqlen, heads, head_dim] tensors. Long sequences are checked on a sample, so a
-// reference takes the rows that are asked for: query rows of q, o, d_o and dq, key rows of k, v, dk
-// and dv. Here `Row` is one of QueryRow and KeyRow.
+// reference computes only requested rows: query rows of q, o, d_o and dq, key rows of k, v, dk and
+// dv. Here `Row` is QueryRow or KeyRow.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ struct QueryRow {
     return std::tie(batch, head, row) < std::tie(other.batch, other.head, other.row);
   }
 
-  /// Index of this row in LSE, [batch, heads, seqlen_q], or [heads, total_q] of packed sequences.
+  /// Index of this row in LSE, [batch, heads, seqlen_q], or [heads, total_q] for varlen.
   std::size_t lse_index(const Problem& problem) const {
     if (problem.lengths) {
       const int first = problem.lengths->cu_seqlens_q()[static_cast<std::size_t>(batch)];
@@ -47,8 +47,8 @@ struct KeyRow {
   }
 };
 
-/// What a row's scores are over: the keys that a query sees, or the queries that see a key; [0, 0)
-/// where there are none. Of a mask of one run a row: visible_runs.h knows any.
+/// The keys that a query sees, or the queries that see a key; [0, 0) if there are none. Only for
+/// masks with one interval per row; visible_runs.h handles any mask.
 Range visible_to(const Problem& problem, const QueryRow& query);
 Range visible_to(const Problem& problem, const KeyRow& key);
 
@@ -56,7 +56,7 @@ Range visible_to(const Problem& problem, const KeyRow& key);
 inline KeyRow key_row_of(const Problem& problem, const QueryRow& query) {
   return {query.batch, problem.key_head(query.head), 0};
 }
-/// The query heads that read a key's head, ascending: dK and dV are sums over them.
+/// The query heads that read a key's head, ascending; dK and dV are sums over them.
 std::vector<int> query_heads_of(const Problem& problem, const KeyRow& key);
 
 /// The head_dim elements of a row.
@@ -65,25 +65,25 @@ std::span<const Half> row_of(const HostTensor& tensor, const TensorShape& shape,
   return {tensor.row(shape, r.batch, r.row, r.head), static_cast<std::size_t>(shape.head_dim)};
 }
 
-/// The sequence that has token `token` of all (TensorShape::tokens), of which there is one.
+/// The sequence that contains token `token` of the batch (TensorShape::tokens).
 int sequence_of_token(const TensorShape& shape, std::size_t token);
 
 /// Every row, in ascending order of (batch, head, row).
 template <class Row>
 std::vector<Row> all_rows_of(const TensorShape& shape);
 
-/// `count` rows spread evenly over the tensor, one drawn at random in each of `count` equal
-/// stretches of all_rows_of(), by a generator with a fixed seed; all when there are no more.
+/// `count` rows spread evenly over the tensor: one at random in each of `count` equal stretches of
+/// all_rows_of(), from a fixed seed. All rows if there are no more.
 template <class Row>
 std::vector<Row> sample_rows_of(const TensorShape& shape, std::size_t count);
 
-/// [rows, head_dim] of a whole tensor.
+/// [rows, head_dim] out of a whole tensor.
 template <class Row>
 std::vector<Half> gather_rows_of(const HostTensor& tensor, const TensorShape& shape,
                                  std::span<const Row> rows);
 
-/// Cuts ascending rows into runs of one (batch, head) and at most `max_rows` rows: units of work
-/// that share the rest of the head.
+/// Splits ascending rows into runs of one (batch, head) and at most `max_rows` rows: tasks that
+/// share the rest of the head.
 template <class Row>
 std::vector<std::span<const Row>> split_by_head(std::span<const Row> rows, std::size_t max_rows);
 
@@ -91,7 +91,7 @@ std::vector<std::span<const Row>> split_by_head(std::span<const Row> rows, std::
 template <class Row>
 void check_rows(const TensorShape& shape, std::span<const Row> rows);
 
-/// Throws std::invalid_argument, which names the tensor, unless size == expected.
+/// Throws std::invalid_argument, naming the tensor, unless size == expected.
 void check_size(const char* name, std::size_t size, std::size_t expected);
 
 }  // namespace sparkbench

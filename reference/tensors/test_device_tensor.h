@@ -23,7 +23,7 @@ class DeviceTensor {
     return {memory_.as<Half>() + host_.first, strides.batch, strides.seqlen, strides.head};
   }
 
-  /// As it is now.
+  /// The current contents.
   LaidOutTensor to_host() const {
     LaidOutTensor now = host_;
     CUDA_CHECK(

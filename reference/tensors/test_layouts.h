@@ -1,5 +1,5 @@
-// Tensors in layouts that are not contiguous, for tests: what lies between their rows is NaN, so
-// that who reads it shows, and is looked at again, so that who writes it shows.
+// Tensors in layouts that are not contiguous, for tests. Memory between their rows is NaN, which
+// reveals reads, and is compared afterwards, which reveals writes.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@ enum class TestLayout {
   kContiguous,
   kPacked,      // the keys of [batch, seqlen, 3, heads, head_dim]
   kTransposed,  // [batch, heads, seqlen, head_dim]
-  kPadded       // rows, tokens and batch elements further apart than they are long
+  kPadded       // rows, tokens and batch elements with gaps between them
 };
 inline constexpr TestLayout kTestLayouts[] = {TestLayout::kContiguous, TestLayout::kPacked,
                                               TestLayout::kTransposed, TestLayout::kPadded};
@@ -46,15 +46,15 @@ inline RowStrides strides_in(TestLayout layout, const TensorShape& shape) {
 
 /// A tensor between guard zones.
 struct LaidOutTensor {
-  static constexpr Half kGap{0x7e5a};  // a NaN that nobody computes
+  static constexpr Half kGap{0x7e5a};  // a NaN that no computation produces
   static constexpr std::size_t kGuard = 256;
 
   TensorShape shape;
   RowStrides strides;
-  std::size_t first = kGuard;     // its first element
-  std::vector<Half> memory = {};  // all of it
+  std::size_t first = kGuard;     // index of the first element
+  std::vector<Half> memory = {};  // the whole allocation
 
-  /// Of gaps alone: room for a result.
+  /// Gaps only: memory for a result.
   LaidOutTensor(const TensorShape& of_shape, TestLayout layout)
       : shape(of_shape), strides(strides_in(layout, shape)) {
     if (layout == TestLayout::kPacked) {
@@ -76,7 +76,7 @@ struct LaidOutTensor {
   }
   HostTensor tensor() const { return {std::span(memory).subspan(first), strides}; }
 
-  /// Whether all that belongs to no row is as it was.
+  /// Whether all memory outside the rows is unchanged.
   bool has_untouched_gaps() const {
     std::vector<bool> is_row(memory.size());
     for (const KeyRow& r : all_rows_of<KeyRow>(shape)) {

@@ -21,7 +21,7 @@ void append(VisibleRuns& runs, const Range& run) {
   }
 }
 
-/// Of the words of a row.
+/// From the words of a row.
 VisibleRuns runs_of(const Pattern& pattern, int head, int row) {
   VisibleRuns runs;
   for (int first = 0; first < pattern.seqlen_k; first += kWordKeys) {

@@ -1,4 +1,5 @@
-// What rows of attention see, by any mask: runs of keys, for references that compute row by row.
+// What rows of attention see under any mask: intervals of keys, for references that compute row by
+// row.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +13,7 @@
 
 namespace sparkbench {
 
-/// Ascending, apart, and none empty.
+/// Ascending, disjoint and not adjacent, none empty.
 using VisibleRuns = std::vector<Range>;
 
 inline std::size_t size_of(std::span<const Range> runs) {
@@ -21,10 +22,10 @@ inline std::size_t size_of(std::span<const Range> runs) {
   return size;
 }
 
-/// From the first row to the last that some rows see; empty if they see none.
+/// From the first to the last row (or key) that any of these sees; empty if they see none.
 Range hull_of(std::span<const VisibleRuns> rows);
 
-/// visit(run, its part of `values`), where values are of the runs' elements, side by side.
+/// Calls visit(run, its part of `values`); `values` has the elements of all runs, side by side.
 template <class T, class Visit>
 void for_each_part(std::span<const Range> runs, std::span<T> values, Visit visit) {
   std::size_t begin = 0;
@@ -42,10 +43,10 @@ class Visibility {
 
   /// The keys that a query sees.
   VisibleRuns of(const QueryRow& query) const;
-  /// The queries of a head that see a key: heads may have patterns of their own.
+  /// The queries of a head that see a key; each head may have its own pattern.
   VisibleRuns of(const KeyRow& key, int head) const;
 
-  /// The same of each of some rows.
+  /// The same for each of several rows.
   std::vector<VisibleRuns> of_each(std::span<const QueryRow> queries) const;
   std::vector<VisibleRuns> of_each(std::span<const KeyRow> keys, int head) const;
 

@@ -8,7 +8,8 @@
 namespace sparkbench {
 namespace {
 
-/// That the runs are ascending, apart and not empty, and have exactly what `sees` says.
+/// Checks that the runs are ascending, separate and not empty, and contain exactly what `sees`
+/// says.
 void expect_runs(const VisibleRuns& runs, int count, const std::function<bool(int)>& sees,
                  const std::string& what) {
   int end = -1;

@@ -1,4 +1,4 @@
-// Matrices of halves taken out of [batch, seqlen, heads, head_dim] tensors, as operands of
+// Matrices of halves gathered from [batch, seqlen, heads, head_dim] tensors, as operands of
 // tensor_core_matmul.
 #pragma once
 
@@ -11,7 +11,7 @@
 
 namespace sparkbench {
 
-/// The asked rows, [rows, head_dim].
+/// The requested rows, [rows, head_dim].
 template <class Row>
 HalfMatrix rows_matrix(const HostTensor& tensor, const TensorShape& shape,
                        std::span<const Row> rows) {
@@ -22,7 +22,7 @@ HalfMatrix rows_matrix(const HostTensor& tensor, const TensorShape& shape,
   return matrix;
 }
 
-/// Some rows of the head that `of` belongs to, [rows, head_dim].
+/// Some rows of the head of `of`, [rows, head_dim].
 template <class Row>
 HalfMatrix head_matrix(const HostTensor& tensor, const TensorShape& shape, Row of,
                        std::span<const int> rows) {
@@ -47,7 +47,7 @@ HalfMatrix transposed_head_matrix(const HostTensor& tensor, const TensorShape& s
   return matrix;
 }
 
-/// The columns of all, one matrix after the other.
+/// All matrices' columns, one matrix after the other.
 inline HalfMatrix side_by_side(const std::vector<const HalfMatrix*>& matrices) {
   std::size_t columns = 0;
   for (const HalfMatrix* matrix : matrices) columns += matrix->columns();

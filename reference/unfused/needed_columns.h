@@ -1,6 +1,6 @@
-// Which columns of a matrix of scores some rows need. A pattern leaves most of them out, and a
-// product over zeros alone does not change a tensor core's sum, so what is computed of the others
-// has the bits that it has in the whole matrix.
+// Which columns of a score matrix some rows need. A pattern leaves most of them out. A product over
+// zeros only does not change a tensor core's sum, so the remaining columns have the same bits as in
+// the whole matrix.
 #pragma once
 
 #include <algorithm>
@@ -13,21 +13,21 @@
 
 namespace sparkbench {
 
-/// Of this many columns side by side all are taken, or none: a multiple of what any tensor core
-/// adds up at once.
+/// Columns are taken in aligned blocks of this many: a multiple of the block length of any tensor
+/// core.
 inline constexpr int kColumnBlock = 16;
 
 class NeededColumns {
  public:
-  /// All.
+  /// All columns.
   explicit NeededColumns(int columns);
-  /// Those of the blocks in which any of these rows sees something.
+  /// The blocks in which any of these rows sees a column.
   NeededColumns(int columns, std::span<const VisibleRuns> of_rows);
 
   std::size_t size() const { return columns_.size(); }
-  /// Ascending, each as the whole matrix has it.
+  /// Ascending indices in the whole matrix.
   std::span<const int> columns() const { return columns_; }
-  /// Where a run that a row sees begins among them. There it lies side by side, too.
+  /// Index of the first column of a run that a row sees. The run is contiguous here too.
   std::size_t place_of(const Range& run) const {
     const auto block = static_cast<std::size_t>(run.begin / kColumnBlock);
     const int place = places_[block] + run.begin % kColumnBlock;
@@ -36,21 +36,21 @@ class NeededColumns {
 
  private:
   std::vector<int> columns_;
-  std::vector<int> places_;  // of each block of the whole matrix; -1: not needed
+  std::vector<int> places_;  // per block of the whole matrix; -1: not needed
 };
 
-/// What some rows of one head see, or some keys are seen by of the queries of one head.
+/// What some rows of one head see, or which queries of one head see some keys.
 struct SeenColumns {
   std::vector<VisibleRuns> of_rows;
   NeededColumns columns;
 };
-/// Of a pattern; of any other mask all columns count as needed.
+/// For a pattern. For any other mask all columns count as needed.
 SeenColumns keys_seen_by(const Problem& problem, const Visibility& visibility,
                          std::span<const QueryRow> rows);
 SeenColumns queries_that_see(const Problem& problem, const Visibility& visibility,
                              std::span<const KeyRow> rows, int head);
 
-/// What a row sees of a row of scores over these columns, side by side.
+/// The visible elements of a row of scores over these columns, side by side.
 inline std::vector<float> visible_of(std::span<const float> row, const NeededColumns& columns,
                                      std::span<const Range> runs) {
   std::vector<float> visible(size_of(runs));
@@ -60,7 +60,7 @@ inline std::vector<float> visible_of(std::span<const float> row, const NeededCol
   return visible;
 }
 
-/// The reverse: writes it into a row of a matrix over these columns.
+/// The reverse: writes them to a row of a matrix over these columns.
 inline void scatter(std::span<const Half> visible, const NeededColumns& columns,
                     std::span<const Range> runs, Half* row) {
   for_each_part(runs, visible, [&](const Range& run, std::span<const Half> part) {

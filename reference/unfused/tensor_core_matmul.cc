@@ -19,7 +19,7 @@ constexpr std::size_t kWarpRows = 32;  // four quad-pairs of 8 rows
 constexpr std::size_t kWarpColumns = 8;
 constexpr std::size_t kWarpK = 4;
 
-/// An operand of every k step. Row-major A and column-major B look alike to a lane: four halves of
+/// An operand at every k step. Row-major A and column-major B look alike to a lane: four halves of
 /// one row of the matrix. Quad-pair p takes 8 rows from first_row + p * rows_per_quad_pair.
 std::vector<WarpOperands> load_operand(const HalfMatrix& matrix, std::size_t first_row,
                                        std::size_t rows_per_quad_pair) {
@@ -60,7 +60,7 @@ class WarpTile {
     warp_mma_m8n8k4(profile, Major::kRow, Major::kColumn, a, b, lanes);
   }
 
-  /// store(row, column, value) for every element of the tile.
+  /// Calls store(row, column, value) for every element of the tile.
   template <class Store>
   void for_each(Store store) const {
     for (int lane = 0; lane < 32; ++lane) {
@@ -76,7 +76,7 @@ class WarpTile {
   AccumulatorFragment<kAccumulator> c_[32] = {};
 };
 
-/// The product by m8n8k4, 32 x 8 elements of C at a time.
+/// The product by m8n8k4 instructions, 32 x 8 elements of C at a time.
 template <Accumulator kAccumulator>
 std::vector<float> matmul_by_warps(const ArithmeticProfile& profile, const HalfMatrix& a,
                                    const HalfMatrix& b) {
@@ -109,7 +109,7 @@ std::vector<float> transpose(const std::vector<float>& matrix, std::size_t colum
   return transposed;
 }
 
-/// C or, where that is less work, as for a few rows of A, the transpose of B A^T: products commute.
+/// C, or the transpose of B A^T if that is less work, as for a few rows of A: products commute.
 template <Accumulator kAccumulator>
 std::vector<float> matmul_by_fewest_warps(const ArithmeticProfile& profile, const HalfMatrix& a,
                                           const HalfMatrix& b) {
@@ -133,7 +133,7 @@ std::vector<float> matmul_by_elements(const TensorCores& tensor_cores, const Hal
   return c;
 }
 
-/// The same columns in that order.
+/// The same columns in the given order.
 HalfMatrix with_columns(const HalfMatrix& matrix, const std::vector<std::size_t>& order) {
   HalfMatrix ordered(matrix.rows(), matrix.columns());
   for (std::size_t i = 0; i < matrix.rows(); ++i) {
@@ -166,7 +166,8 @@ std::vector<float> tensor_core_matmul(const TensorCores& tensor_cores, const Hal
     throw std::invalid_argument("the factors of a matmul differ in the length of their rows");
   }
   if (tensor_cores.rounding_draw != 0) return matmul_in_random_order(tensor_cores, a, b);
-  // A GEMM takes the instruction with the longest blocks; only where those are four is it m8n8k4.
+  // A GEMM uses the instruction with the longest blocks. That is m8n8k4 only if the blocks have
+  // length four.
   if (tensor_cores.profile.block_length != kWarpK) return matmul_by_elements(tensor_cores, a, b);
   return tensor_cores.accumulator == Accumulator::kFp32
              ? matmul_by_fewest_warps<Accumulator::kFp32>(tensor_cores.profile, a, b)

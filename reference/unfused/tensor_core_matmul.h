@@ -15,11 +15,11 @@ namespace sparkbench {
 struct TensorCores {
   const ArithmeticProfile& profile;
   Accumulator accumulator = Accumulator::kFp32;
-  /// 0: k ascends. Else the number of another draw of the rounding errors, of the same exact
-  /// result: each sum is made in a random order, and P is rounded times p_scale().
+  /// 0: k ascends. Otherwise selects another draw of the rounding errors for the same exact result:
+  /// each sum is taken in a random order, and P is rounded times p_scale().
   unsigned rounding_draw = 0;
 
-  /// 1 to 2, evenly spread over the draws; 1 of draw 0.
+  /// 1 to 2, evenly spread over the draws; 1 for draw 0.
   float p_scale() const {
     const double turns = rounding_draw * 0.6180339887498949;
     return static_cast<float>(std::exp2(turns - std::floor(turns)));
@@ -45,10 +45,10 @@ class HalfMatrix {
   std::vector<Half> data_;
 };
 
-/// C = A B^T, [a.rows(), b.rows()]: c[i, j] = sum over k of a[i, k] * b[j, k] from 0, k ascending
-/// (or as rounding_draw says) in blocks of the profile's length; zeros where there is no k. With
-/// fp16 accumulators every element is an fp16 number. Throws std::invalid_argument unless a and b
-/// have as many columns.
+/// C = A B^T, [a.rows(), b.rows()]: c[i, j] = sum over k of a[i, k] * b[j, k], from 0, k ascending
+/// (or as rounding_draw says) in blocks of the profile's length; zeros if k is empty. With fp16
+/// accumulators every element is an fp16 number. Throws std::invalid_argument unless a and b have
+/// as many columns.
 std::vector<float> tensor_core_matmul(const TensorCores& tensor_cores, const HalfMatrix& a,
                                       const HalfMatrix& b);
 

@@ -31,7 +31,7 @@ float dot(const TensorCores& tensor_cores, const Half* a, const Half* b, std::si
              : to_float(dot_accumulate(tensor_cores.profile, a_span, b_span, Half{0}));
 }
 
-/// Many rows of A and few, which are computed transposed.
+/// Many rows of A, and few, which are computed transposed.
 TEST(TensorCoreMatmul, GivesTheDefinitionsBitsForEveryProfile) {
   const HalfMatrix b = random_matrix(19, 72, 2);
   for (const std::size_t rows : {37u, 3u}) {
@@ -99,8 +99,8 @@ TEST(TensorCoreMatmul, RowsArePaddedWithoutChangingTheSum) {
 }
 
 TEST(TensorCoreMatmul, RoundsEveryBlockInFp16Accumulators) {
-  // 2048 + 1 + 1 + 1 + 1, the ones in blocks of their own: fp16 counts in twos above 2048, and each
-  // tie goes to even.
+  // 2048 + 1 + 1 + 1 + 1, each one in its own block: above 2048 fp16 counts in twos, and each tie
+  // rounds to even.
   HalfMatrix a(1, 20), b(1, 20);
   for (std::size_t k = 0; k < 20; k += 4) {
     a.row(0)[k] = to_half(k == 0 ? 2048.0f : 1.0f);

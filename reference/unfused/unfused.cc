@@ -12,10 +12,10 @@
 namespace sparkbench {
 namespace {
 
-/// One warp instruction's worth of rows: they share one copy of K and V.
+/// The rows of one warp instruction; they share one copy of K and V.
 constexpr std::size_t kRowsPerTask = 32;
 
-/// Line 3: p[i] is that of key first_key + i.
+/// Line 3. p[i] is for key first_key + i.
 void apply_dropout(const Problem& problem, const QueryRow& r, int first_key, std::span<Half> p) {
   const Dropout dropout = problem.dropout();
   if (dropout.threshold == 0) return;
@@ -26,7 +26,7 @@ void apply_dropout(const Problem& problem, const QueryRow& r, int first_key, std
   }
 }
 
-/// Lines 1 to 3: P of the run's rows, [run, the columns that it needs], and their lse.
+/// Lines 1 to 3: P of the run's rows, [run, needed columns], and their lse.
 HalfMatrix attention_weights(const Problem& problem, const ForwardInputs& inputs,
                              std::span<const QueryRow> run, const SeenColumns& seen,
                              const TensorCores& tensor_cores, std::span<float> lse) {

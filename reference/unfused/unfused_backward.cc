@@ -14,10 +14,10 @@
 namespace sparkbench {
 namespace {
 
-/// One warp instruction's worth of rows: they share one copy of the head's other side.
+/// The rows of one warp instruction; they share one copy of the head's other side.
 constexpr std::size_t kBackwardRowsPerTask = 32;
 
-/// What the backward takes of one query from the forward.
+/// The backward pass's inputs from the forward pass, for one query.
 struct QueryStatistics {
   SoftmaxStatistics softmax;
   float delta = 0.0f;
@@ -31,18 +31,19 @@ struct Dropped {
   float operator()(float value) const { return is_kept ? keep_scale * value : 0.0f; }
 };
 
-/// S and dP of some rows of the attention matrix, or of some of its columns: fp16 numbers.
+/// S and dP for some rows, or some columns, of the attention matrix: fp16 numbers.
 struct ScoreTile {
   std::vector<float> scores, dp;
 };
 
-/// Runs of the asked rows, one after the other or at once; the statistics of their queries before.
+/// The backward pass over runs of the requested rows, one after the other or in parallel. The
+/// statistics of their queries come first.
 struct UnfusedBackward {
   const Problem& problem;
   const BackwardInputs& inputs;
   const GradientRows& rows;
   const TensorCores& tensor_cores;
-  HalfGradients gradients;                       // of the asked rows
+  HalfGradients gradients;                       // of the requested rows
   std::vector<QueryStatistics> statistics = {};  // [batch, heads, seqlen_q]
   TensorShape queries = query_shape(problem);
   TensorShape keys = key_shape(problem);
@@ -56,7 +57,7 @@ struct UnfusedBackward {
     return dp;
   }
 
-  /// [run, the keys needed]
+  /// [run, needed keys]
   ScoreTile score_tile(std::span<const QueryRow> run, const NeededColumns& columns) const {
     const KeyRow key = key_row_of(problem, run.front());
     return {unfused_scores(problem, rows_matrix(inputs.q, queries, run),
@@ -65,7 +66,7 @@ struct UnfusedBackward {
                       head_matrix(inputs.v, keys, key, columns.columns()))};
   }
 
-  /// [run, the queries needed], of those of one head that reads these keys.
+  /// [run, needed queries], for the queries of one head that reads these keys.
   ScoreTile score_tile(std::span<const KeyRow> run, const QueryRow& query,
                        const NeededColumns& columns) const {
     return {unfused_scores(problem, rows_matrix(inputs.k, keys, run),
@@ -74,7 +75,7 @@ struct UnfusedBackward {
                       head_matrix(inputs.d_o, queries, query, columns.columns()))};
   }
 
-  /// Of row i of a tile, what the mask shows, side by side; keep is 1 or 0.
+  /// The visible elements of row i of a tile, side by side; keep is 1 or 0.
   struct VisibleRow {
     std::vector<float> scores, dp;
     std::vector<std::uint8_t> keep;
@@ -96,7 +97,7 @@ struct UnfusedBackward {
     });
     return row;
   }
-  /// Under the queries of one head, with what is known of each.
+  /// A column over the queries of one head, with their statistics.
   struct VisibleColumn : VisibleRow {
     std::vector<QueryStatistics> queries;
   };
@@ -115,7 +116,7 @@ struct UnfusedBackward {
     return column;
   }
 
-  /// Line 3 and the softmax of line 2 of unfused.h, for all rows of a run.
+  /// Line 3, and the softmax of line 2 of unfused.h, for all rows of a run.
   void find_statistics(std::span<const QueryRow> run) {
     const SeenColumns seen = keys_seen_by(problem, visibility, run);
     const ScoreTile tile = score_tile(run, seen.columns);
@@ -131,7 +132,7 @@ struct UnfusedBackward {
     }
   }
 
-  /// The same from a forward's o and lse.
+  /// The same from a forward pass's o and lse.
   void take_statistics(std::span<const QueryRow> run) {
     for (const QueryRow& r : run) {
       const std::span o = row_of(inputs.o, queries, r), d_o = row_of(inputs.d_o, queries, r);
@@ -143,12 +144,12 @@ struct UnfusedBackward {
     }
   }
 
-  /// Line 4 of one element.
+  /// Line 4 for one element.
   Half ds(const QueryStatistics& query, float score, float dropped_dp) const {
     return to_half(to_float(query.softmax.p(score)) * (dropped_dp - query.delta));
   }
 
-  /// fp16(alpha * matrix), the rows of a gradient from `first` on.
+  /// fp16(alpha * matrix), into the rows of a gradient from `first` on.
   void store(const std::vector<float>& matrix, float alpha, std::vector<Half>& gradient,
              std::ptrdiff_t first) const {
     std::transform(matrix.begin(), matrix.end(), gradient.begin() + first * problem.head_dim,
@@ -176,8 +177,8 @@ struct UnfusedBackward {
           run.data() - rows.dq.data());
   }
 
-  /// What a query head contributes to some rows of dK and dV: dS^T and dropout(P)^T, and what they
-  /// are multiplied by.
+  /// A query head's contribution to some rows of dK and dV: dS^T and dropout(P)^T, and the matrices
+  /// that multiply them.
   struct HeadTiles {
     HalfMatrix ds, p, q, d_o;
   };
@@ -218,7 +219,7 @@ struct UnfusedBackward {
     return {std::move(ds_tile), std::move(p_tile), of_queries(inputs.q), of_queries(inputs.d_o)};
   }
 
-  /// In FP32 over the heads: of one head, the product's very bits.
+  /// In FP32 over the heads. For one head the bits are those of its product.
   std::vector<float> sum_of_heads(const std::vector<HeadTiles>& heads, HalfMatrix HeadTiles::*a,
                                   HalfMatrix HeadTiles::*b) const {
     std::vector<float> sum;

@@ -31,7 +31,7 @@ struct Case {
   explicit Case(const Problem& of) : problem(of) {
     const auto queries = all_rows(problem);
     const ForwardRows forward = unfused_fp16_forward(problem, owned.view(), queries, volta());
-    lse = forward.lse;  // in the order of rows
+    lse = forward.lse;  // in row order
     o.resize(problem.q_elements());
     const TensorShape shape = query_shape(problem);
     const auto head_dim = static_cast<std::size_t>(problem.head_dim);
@@ -58,7 +58,7 @@ void expect_same_bits(const std::vector<Half>& got, const Half* want) {
 }
 
 TEST(UnfusedBackward, TwoQueriesOfTwoKeysByHand) {
-  // The first case of exact_backward_test.cc: dS = -3/8 3/8 twice, which survives its rounding.
+  // The first case of exact_backward_test.cc: dS = -3/8 3/8 twice, which rounding does not change.
   Problem problem;
   problem.seqlen_q = problem.seqlen_k = problem.head_dim = 2;
   problem.softmax_scale = std::log(3.0f);
@@ -76,8 +76,8 @@ TEST(UnfusedBackward, TwoQueriesOfTwoKeysByHand) {
   }
 }
 
-// A few roundings of 2^-11 relative, of scores up to 8 half a place of which is 2^-9; dS loses to
-// cancellation besides.
+// A few roundings of 2^-11 relative. For scores up to 8 half a unit is 2^-9, and dS also loses to
+// cancellation.
 TEST(UnfusedBackward, IsAsCloseAsFp16IntermediatesAllow) {
   for (const auto& [seqlen_q, seqlen_k] : {std::pair{70, 70}, {33, 129}, {129, 33}, {1, 70}}) {
     for (const bool causal : {false, true}) {
@@ -96,7 +96,7 @@ TEST(UnfusedBackward, IsAsCloseAsFp16IntermediatesAllow) {
   }
 }
 
-// Relative to the largest gradient: where a query sees one key, dQ and dK are what rounding leaves.
+// Relative to the largest gradient: if a query sees one key, dQ and dK are only rounding errors.
 TEST(UnfusedBackward, IsCloseToExactUnderEveryMask) {
   for (const auto& [seqlen_q, seqlen_k] : {std::pair{70, 70}, {33, 129}, {129, 33}}) {
     for (const MaskSpec& mask : kTestMasks) {
@@ -111,7 +111,7 @@ TEST(UnfusedBackward, IsCloseToExactUnderEveryMask) {
 }
 
 TEST(UnfusedBackward, DropsTheElementsThatExactDrops) {
-  // One query: row j of dV is that of the element (0, j) alone.
+  // One query: row j of dV comes from the element (0, j) only.
   const Case of({1, 1, 1, 64, 8, MaskSpec::full(), /*dropout_p=*/0.3f, 0.0f, /*seed=*/6});
   const GradientRows rows = all_gradient_rows(of.problem);
   const HalfGradients unfused = unfused_fp16_backward(of.problem, of.inputs(), rows, volta());

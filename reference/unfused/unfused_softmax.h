@@ -1,5 +1,5 @@
-// The softmax of the unfused fp16 computation (unfused.h), which its forward and backward passes
-// share: fp32 arithmetic on scores and probabilities that are rounded to fp16.
+// The softmax of the unfused fp16 computation (unfused.h), shared by its forward and backward pass:
+// fp32 arithmetic on scores and probabilities that are rounded to fp16.
 #pragma once
 
 #include <cmath>
@@ -13,17 +13,17 @@
 
 namespace sparkbench {
 
-/// `value` as memory of fp16 would hold it.
+/// `value` after a store to fp16 memory.
 inline float rounded_to_fp16(float value) { return to_float(to_half(value)); }
 
-/// fp16(scale * A B^T), [a.rows(), b.rows()]: S or, of keys by queries, its transpose.
+/// fp16(scale * A B^T), [a.rows(), b.rows()]: S or, for keys by queries, its transpose.
 std::vector<float> unfused_scores(const Problem& problem, const HalfMatrix& a, const HalfMatrix& b,
                                   const TensorCores& tensor_cores);
 
-/// The sum as a warp takes it: lane l adds elements l, l + 32, ...; then a butterfly.
+/// The sum in a warp's order: lane l adds elements l, l + 32, ...; then a butterfly.
 float warp_sum(std::span<const float> values);
 
-/// What a row of scores is normalized by. Of no scores: max = -inf, sum = 0, lse = -inf.
+/// The normalization of a row of scores. Without scores: max = -inf, sum = 0, lse = -inf.
 struct SoftmaxStatistics {
   float max = -std::numeric_limits<float>::infinity();
   float sum = 0.0f;

@@ -24,12 +24,12 @@ TEST(SoftmaxStatistics, OfNoScoresHaveMinusInfinityForLse) {
 }
 
 TEST(WarpSum, AddsByLanesAndThenByAButterfly) {
-  // Lane 0 adds 2^24 and then 1, which is lost; lane 1 has a 1 of its own, which is lost too.
+  // Lane 0 adds 2^24 and then 1, which is lost; the 1 of lane 1 is lost too.
   std::vector<float> values(33, 0.0f);
   values[0] = 0x1p24f;
   values[1] = values[32] = 1.0f;
   EXPECT_EQ(warp_sum(values), 0x1p24f);
-  // In lanes 1 and 17 the ones meet first.
+  // In lanes 1 and 17 the ones are added first.
   values[32] = 0.0f;
   values[17] = 1.0f;
   EXPECT_EQ(warp_sum(values), 0x1p24f + 2.0f);

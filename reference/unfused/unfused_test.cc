@@ -31,8 +31,8 @@ Problem problem_of(int seqlen_q, int seqlen_k, const MaskSpec& mask, float dropo
 }
 
 TEST(Unfused, TwoQueriesOfTwoKeysByHand) {
-  // The first case of exact_test.cc, exact in fp16 too: exp of ln 3, rounded, is nearly 3, and
-  // P = 3/4 1/4 survives its rounding.
+  // The first case of exact_test.cc is exact in fp16 too: exp of rounded ln 3 is nearly 3, and
+  // rounding does not change P = 3/4 1/4.
   Problem problem;
   problem.seqlen_q = problem.seqlen_k = problem.head_dim = 2;
   problem.softmax_scale = std::log(3.0f);
@@ -59,14 +59,14 @@ TEST(Unfused, IsAsCloseAsFp16IntermediatesAllow) {
                           exact_forward(problem, inputs, rows));
         EXPECT_EQ(metrics.nonfinite, 0u);
         EXPECT_LE(metrics.rel_l2, 0x1p-10);
-        EXPECT_LE(metrics.lse_max_abs, 0x1p-9);  // half a place of a score between 4 and 8
+        EXPECT_LE(metrics.lse_max_abs, 0x1p-9);  // half a unit of a score between 4 and 8
       }
     }
   }
 }
 
 TEST(Unfused, DropsTheElementsThatExactDrops) {
-  // V = identity, so O is the row of P that dropout leaves.
+  // V = identity, so O is the row of P after dropout.
   Problem problem = problem_of(48, 64, MaskSpec::full(), 0.3f);
   const OwnedInputs owned = make_inputs(problem, Distribution::kUniform, 4);
   std::vector<Half> v(problem.k_elements(), to_half(0.0f));

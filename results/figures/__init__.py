@@ -1,1 +1,2 @@
-"""Figures of runs: plot.py's parts. Those that draw take matplotlib; cases.py and panels.py do not."""
+"""Figures of runs, drawn by plot.py. The drawing modules need matplotlib; cases.py and panels.py do
+not."""

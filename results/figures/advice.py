@@ -1,4 +1,4 @@
-"""One problem in a picture: time, memory and error of each kernel, a bar each."""
+"""One problem in a picture: a bar for each kernel's time, memory and error."""
 
 from figures import caption, style
 from figures.bars import paint
@@ -9,7 +9,7 @@ BAR = 0.7
 
 
 def one_problem(cases):
-    """Throws ValueError for cases of several."""
+    """Throws ValueError if the cases have several problems."""
     problems = {case.problem()[1:] for case in cases}  # whatever the device
     if len(problems) > 1:
         raise ValueError(f"--figure advice: the run has {len(problems)} problems; choose one by --where")

@@ -1,18 +1,19 @@
-"""Series whose values lie upon each other: they are found, and their markers stand side by side."""
+"""Series whose values coincide: finds them and draws their markers side by side."""
 
 import math
 
-ASIDE = 1.1  # of a marker's size, from one marker to the next
+ASIDE = 1.1  # distance between markers, in marker sizes
 
 
 def coincide(one, other, tolerance):
-    """Whether two rows of values differ by at most `tolerance` of the larger, wherever both have one."""
+    """Whether two rows of values differ by at most `tolerance` of the larger, wherever both have a
+    value."""
     both = [(a, b) for a, b in zip(one, other) if not (math.isnan(a) or math.isnan(b))]
     return bool(both) and all(abs(a - b) <= tolerance * max(abs(a), abs(b)) for a, b in both)
 
 
 def groups_of(rows, tolerance):
-    """The series of {series: values} by which of them coincide."""
+    """Groups the series of {series: values} that coincide."""
     groups = []
     for series, values in rows.items():
         group = next((each for each in groups if coincide(rows[each[0]], values, tolerance)), None)
@@ -24,7 +25,7 @@ def groups_of(rows, tolerance):
 
 
 def side_by_side(axes, nth, count):
-    """The transform of the nth of `count` markers that coincide."""
+    """The offset transform for the nth of `count` markers that coincide."""
     from matplotlib import rcParams, transforms
 
     sizes = ASIDE * (nth - (count - 1) / 2)

@@ -1,5 +1,5 @@
-"""Grouped bars by sequence length, a panel for each head_dim, mask, ...: SparkAttention's Figures 10
-and 11 (throughput), and speed-ups over one kernel."""
+"""Grouped bars by sequence length, one panel for each head_dim, mask, ...: SparkAttention's Figures
+10 and 11 (throughput), and speed-ups over one kernel."""
 
 import collections
 
@@ -10,25 +10,25 @@ from figures.panels import Panels, series_label, short_length
 from figures.sheet import Sheet
 
 GROUP_WIDTH = 0.86
-BAR_POINTS = 3.5  # a panel is so wide that its bars are
+BAR_POINTS = 3.5  # the width of a bar sets the width of a panel
 ABSENT = "–"
-BASELINES = ("cublas-fp16", "unfused-fp16")  # the first of which the runs have times
+BASELINES = ("cublas-fp16", "unfused-fp16")  # the first one for which the runs have times
 
 
 def throughput(case):
-    """TFLOP/s, by the useful work; None where there is no time."""
+    """TFLOP/s of the useful work; None without a time."""
     return case.time.inverse(case.flops / 1e9) if case.time else None
 
 
 def baseline_of(cases, asked, usual=BASELINES):
-    """The kernel that speed-ups are over: the one that was asked for, or else a usual one."""
+    """The baseline of the speed-ups: the requested kernel, or a usual one."""
     timed = {case.kernel for case in cases if case.time}
     return asked or next((name for name in usual if name in timed), usual[0])
 
 
 def own_ratio(case, reference):
     """The record's own speed-up over the reference, or None. A prediction's has a band, which is
-    narrower than that of two times, since what both have in common cancels out."""
+    narrower than that of a ratio of two times, because common errors cancel."""
     if case.kind == "predicted":
         over, band = case.predicted_speedup or (None, None)
         return band if over == reference else None
@@ -37,11 +37,11 @@ def own_ratio(case, reference):
 
 
 def speedups(cases, reference):
-    """{(run, id): Interval} over the reference's time of the same problem on a device of the same
-    name, both measured or both predicted: of the case's own run, or of the one other that has it. A
-    record's own ratio is taken where there is one: of samples that alternate with the reference's, with
-    the doubt of both times; or of a model, with its band.
-    Throws ValueError where there is no such reference."""
+    """{(run, id): Interval} over the reference's time for the same problem on a device of the same
+    name, both measured or both predicted. The reference is in the case's own run, or else in the
+    only other run that has it. A record's own ratio is preferred: it comes from samples that
+    alternate with the reference's, with both times' uncertainty, or from a model with its band.
+    Throws ValueError if there is no such reference."""
     times = collections.defaultdict(dict)
     for case in cases:
         if case.kernel == reference and case.time:
@@ -65,7 +65,8 @@ def speedups(cases, reference):
 
 
 class BarPanel:
-    """One panel: a group for each length, in it a place for each series, filled or marked."""
+    """One panel: a group for each length, with a slot for each series that holds a bar or a mark.
+    """
 
     def __init__(self, axes, panels, key, value_of):
         self._axes, self._panels, self._value_of = axes, panels, value_of
@@ -111,7 +112,7 @@ class BarPanel:
 
 
 def paint(colour, is_predicted):
-    """What is predicted is hatched on white."""
+    """Predictions are hatched on white."""
     return {
         "facecolor": "white" if is_predicted else colour,
         "edgecolor": colour,
@@ -120,7 +121,7 @@ def paint(colour, is_predicted):
 
 
 def legend_of(pyplot, cases, panels):
-    """A box for each series, as its bars are."""
+    """A box for each series, painted like its bars."""
     looks = style.looks_of(panels.series)
     measured = {panels.series_of(case) for case in cases if case.measured}
     boxes = [
@@ -131,7 +132,7 @@ def legend_of(pyplot, cases, panels):
 
 
 def least_width(panels, bar_points):
-    """Of a panel whose bars are `bar_points` wide, in inches."""
+    """The least width in inches of a panel with bars `bar_points` wide."""
     most = max(len(panels.lengths_in(key)) for key in panels.keys)
     return 0.5 + most * len(panels.series) * bar_points / GROUP_WIDTH / 72
 
@@ -154,7 +155,7 @@ def bar_figure(pyplot, cases, value_of, label, baseline=None, width=None):
 
 
 def with_times(cases):
-    """Without the kernels that have no time anywhere, and these kernels' names."""
+    """Drops the kernels that have no time anywhere; also returns their names."""
     timed = {case.kernel for case in cases if case.time}
     if not timed:
         raise ValueError("no case has a time, measured or predicted; --figure error needs none")

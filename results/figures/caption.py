@@ -1,4 +1,4 @@
-"""The lines below a figure: which device, what kind of numbers, what is uncertain, what marks mean."""
+"""The lines below a figure: the device, measured or predicted, the uncertainty, and the marks."""
 
 from figures.cases import MARK_MEANINGS
 from figures.panels import constant_text
@@ -34,6 +34,6 @@ def caption(cases, panels, meaning, *more, kind_of):
 
 
 def caption_of_times(cases, panels, meaning, *more):
-    """Cases without a time have a mark, and no kind of time."""
+    """Cases without a time have a mark; they do not count as measured or predicted."""
     line = devices_line([case for case in cases if case.time], meaning)
     return [line, constant_text(cases, panels), *more]

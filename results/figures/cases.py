@@ -1,4 +1,5 @@
-"""Cases of runs as figures take them: from run.json, a file of --json, a folder of --out, or a CSV."""
+"""Cases of runs in the form that figures need, from run.json, a file of --json, a folder of --out,
+or a CSV."""
 
 import csv
 import dataclasses
@@ -8,10 +9,10 @@ import pathlib
 
 GRADIENTS = ("dq", "dk", "dv")
 
-# Besides the kernel: what makes two cases another problem, by the names of --where.
+# Two cases have the same problem if these agree, by the names of --where. The kernel is separate.
 AXES = (
     "device",
-    # Whose attention it is, of a preset that names models; None else.
+    # The attention's model, in a preset that names models; None otherwise.
     "model",
     "pass",
     "head_dim",
@@ -26,7 +27,7 @@ AXES = (
     "seqlen",
     "seqlen_k",
     "lengths",
-    # Of an encoder layer; None of attention alone.
+    # For an encoder layer; None for attention by itself.
     "hidden",
     "ffn",
     "activation",
@@ -35,7 +36,7 @@ AXES = (
     "rest",
 )
 
-# What stands where a bar or a point would: the codes of a record's `reason`.
+# Marks in place of a bar or a point, by the code of a record's `reason`.
 MARKS = {
     "E-OUT-OF-MEMORY": "OOM",
     "E-OOM-PREDICTED": "OOM",
@@ -54,7 +55,7 @@ MARK_MEANINGS = {
 
 @dataclasses.dataclass(frozen=True)
 class Interval:
-    """A value, and how far it may lie to either side."""
+    """A value and its uncertainty on either side."""
 
     low: float
     value: float
@@ -64,36 +65,37 @@ class Interval:
         return Interval(factor / self.high, factor / self.value, factor / self.low)
 
     def over(self, other):
-        """The ratio, as uncertain as both."""
+        """The ratio, with the uncertainty of both."""
         return Interval(self.low / other.high, self.value / other.value, self.high / other.low)
 
     def around(self, value):
-        """As uncertain, about another value."""
+        """The same relative uncertainty around another value."""
         factor = value / self.value
         return Interval(self.low * factor, value, self.high * factor)
 
 
 @dataclasses.dataclass(frozen=True)
 class Case:
-    run: str  # how the user named the run
+    run: str  # the user's name for the run
     id: str
     kernel: str
     is_gpu: bool
     axes: dict
     status: str
-    mark: str  # of a case that has no time: "OOM", "n/s", ...; else ""
-    measured: Interval | None  # ms: the median, and the middle half of the samples
-    predicted: Interval | None  # ms: what is likely, and its band
-    median_error: float  # relative; 0 where it is not known
+    mark: str  # for a case without a time: "OOM", "n/s", ...; else ""
+    measured: Interval | None  # ms: the median, and the interquartile range of the samples
+    predicted: Interval | None  # ms: the likely time, and its band
+    median_error: float  # relative; 0 if unknown
     flops: float
     bytes: float
-    speedup: tuple | None  # the record's own: over which kernel, whose samples alternate, and by what
-    predicted_speedup: tuple | None  # over which kernel, and the Interval of the model's own band
-    errors: dict  # {"rel_l1": 0.0002}; NaN where an output is not finite; without what is not known
-    memory: dict  # {"peak", "predicted", "unfused"} in bytes, of those that are known
+    speedup: tuple | None  # the record's own: the baseline kernel, whose samples alternate, and the
+                           # ratio
+    predicted_speedup: tuple | None  # the baseline kernel, and the Interval of the model's own band
+    errors: dict  # {"rel_l1": 0.0002}; NaN if an output is not finite; unknown metrics are absent
+    memory: dict  # {"peak", "predicted", "unfused"} in bytes, those that are known
     peak: tuple | None  # TFLOP/s and GB/s of the device
-    chip: str | None  # that its prediction is of: "V100-SXM2"
-    stages: dict = dataclasses.field(default_factory=dict)  # of a layer: {"qkv": ms, ...}
+    chip: str | None  # the predicted chip: "V100-SXM2"
+    stages: dict = dataclasses.field(default_factory=dict)  # for a layer: {"qkv": ms, ...}
 
     @property
     def time(self):
@@ -101,14 +103,14 @@ class Case:
 
     @property
     def kind(self):
-        """What its time is, or would be."""
+        """Whether its time is, or would be, measured or predicted."""
         if self.predicted and not self.measured:
             return "predicted"
         return self.kind_of_result
 
     @property
     def kind_of_result(self):
-        """Where its outputs were computed: a prediction has none."""
+        """Where its outputs were computed; a prediction has none."""
         return "measured" if self.is_gpu else "emulated"
 
     @property
@@ -120,19 +122,19 @@ class Case:
 
 
 def number(value):
-    """None for null, an empty cell, or what is not finite."""
+    """None for null, an empty cell, or a number that is not finite."""
     found = float(value) if value not in (None, "") else math.nan
     return found if math.isfinite(found) else None
 
 
 class Fields:
-    """A case of JSON, or a row of CSV, whose columns join the names of JSON's levels."""
+    """A JSON case, or a CSV row, whose columns join the names of the JSON levels."""
 
     def __init__(self, record, is_flat):
         self._record, self._is_flat = record, is_flat
 
     def text(self, *path):
-        """None where there is no such field. A CSV leaves out `problem` and `accuracy`."""
+        """None if there is no such field. A CSV omits `problem` and `accuracy` from its names."""
         if self._is_flat:
             names = [name for name in path if name not in ("problem", "accuracy", "provenance")]
             return self._record.get("_".join(names)) or None
@@ -146,7 +148,7 @@ class Fields:
 
 
 def _mask(fields):
-    """Records of before there were other masks have no name of theirs."""
+    """Records older than the other masks have no mask name."""
     causal = str(fields.text("problem", "causal")).lower()
     return fields.text("problem", "mask") or ("causal" if causal == "true" else "full")
 
@@ -165,7 +167,7 @@ def _layer_axes(fields):
 
 
 def _stages(fields):
-    """{stage: ms}, measured or else predicted; empty where there are none."""
+    """{stage: ms}, measured or else predicted; empty if there are none."""
     stages = fields.text("layer", "stages")
     if not isinstance(stages, list):
         return {}
@@ -210,8 +212,8 @@ def _interval(fields, path, low, value, high):
 
 
 def _errors(fields, is_forward):
-    """Of the worst output. Early records have metrics of what is finite alone, and of a forward pass
-    before a backward one none."""
+    """Errors of the worst output. Early records computed metrics over finite elements only, and had
+    none for the forward pass before a backward one."""
     outputs = [()] if is_forward else [(name,) for name in GRADIENTS]
     if not is_forward and fields.number("accuracy", "o", "nonfinite") is not None:
         outputs.append(("o",))
@@ -280,7 +282,7 @@ def _peak_of(document):
 
 
 def read_run(path):
-    """The cases of a run. Throws ValueError, which names the file, for what is none."""
+    """The cases of a run. Throws ValueError, naming the file, if it is not a run."""
     path = pathlib.Path(path)
     name = path.resolve().parent.name if path.stem == "run" else path.stem
     file = path / "run.json" if path.is_dir() else path

@@ -1,5 +1,5 @@
-"""Two runs beside each other: the second's time over the first's, a row for each case, with three
-standard errors of both medians."""
+"""Compares two runs: the second run's time over the first's, one row per case, with three standard
+errors of both medians."""
 
 import math
 
@@ -19,7 +19,7 @@ def ratio_and_doubt(first, second):
 
 
 def pairs_of(cases):
-    """The two runs' names, [(id, first, second)] and the ids that only one has a time of."""
+    """The two runs' names, [(id, first, second)], and the ids with a time in only one run."""
     runs = list(dict.fromkeys(case.run for case in cases))
     if len(runs) != 2:
         raise ValueError(f"diff compares two runs, and {len(runs)} are given; allowed: RUN RUN")

@@ -1,5 +1,5 @@
-"""Encoder layers in the layout of SparkAttention's Figure 12: grouped bars by sequence length, stacked
-by stage, and the speed-up over one of the layers."""
+"""Encoder layers in the layout of SparkAttention's Figure 12: grouped bars by sequence length,
+stacked by stage, with the speed-up over one of the layers."""
 
 import dataclasses
 
@@ -8,9 +8,9 @@ from figures.panels import Panels, series_label
 from figures.sheet import Sheet
 
 UNFUSED = ("cublas-fp16, rest unfused", "unfused-fp16, rest unfused")
-BAR_POINTS = 4.0  # so wide that a letter stands above each
+BAR_POINTS = 4.0  # wide enough for a letter above each bar
 STAGES = ("qkv", "mha", "proj", "ln1", "ff1", "ff2", "ln2")
-# The attention stands out; the products are of one colour, and so are the rows.
+# The attention has a strong colour. The products share one colour, and so do the row operations.
 COLOURS = {
     "qkv": "#56b4e9",
     "mha": "#d55e00",
@@ -23,7 +23,8 @@ COLOURS = {
 
 
 def of_layers(cases):
-    """The layers among the cases, each series a kernel and a rest. Throws ValueError without any."""
+    """The layers among the cases; each series is a kernel and a rest. Throws ValueError if there
+    are none."""
     layers = [
         dataclasses.replace(
             case,
@@ -49,7 +50,7 @@ def letter_of(series, panels):
 
 
 class StackedPanel(bars.BarPanel):
-    """A bar's stages upon each other, each in its colour; above it the letter of its series."""
+    """A bar of stacked stages, each in its colour, with the letter of its series above."""
 
     def __init__(self, axes, panels, key, bar_points):
         super().__init__(axes, panels, key, None)
@@ -77,7 +78,7 @@ class StackedPanel(bars.BarPanel):
 
 
 def legends_of(pyplot, panels):
-    """The stages' colours, and below whose bar a letter names."""
+    """The stages' colours, and the names for the letters."""
     stages = [pyplot.Rectangle((0, 0), 1, 1, color=COLOURS[stage]) for stage in STAGES]
     letters = [f"{letter_of(each, panels)}: {series_label(each)}" for each in panels.series]
     return [(stages, STAGES), ([], letters)]

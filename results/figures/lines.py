@@ -1,4 +1,4 @@
-"""Error and memory over sequence length, a line for each kernel."""
+"""Error and memory over sequence length, one line for each kernel."""
 
 import math
 
@@ -9,13 +9,13 @@ from figures.sheet import Sheet
 ERROR_LABELS = {"rel_l1": "rel_l1 [%]", "rel_l2": "rel_l2 [%]", "max_abs": "largest |error|"}
 MIB = 1 << 20
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
-ALIKE = 0.01  # of the larger value: lines that are nowhere further apart coincide
-DASH = 6.0  # points, of each colour where lines coincide
+ALIKE = 0.01  # of the larger value: lines that differ by less everywhere coincide
+DASH = 6.0  # points of each colour if lines coincide
 ALIKE_NOTE = "where lines coincide there is one in all their colours, and the markers stand side by side"
 
 
 def error_of(metric):
-    """None where the case was not verified, NaN where an output is not finite."""
+    """None if the case was not verified, NaN if an output is not finite."""
     factor = 1.0 if metric == "max_abs" else 100.0
 
     def value_of(case):
@@ -26,12 +26,12 @@ def error_of(metric):
 
 
 def memory_of(case):
-    """Bytes: the measured peak; where none was measured, what is predicted."""
+    """Bytes: the measured peak, or the predicted one if none was measured."""
     return case.memory.get("peak", case.memory.get("predicted"))
 
 
 def size_text(size):
-    """512 MiB of 2^29."""
+    """"512 MiB" for 2^29."""
     unit = min(int(math.log2(size) // 10), len(UNITS) - 1) if size >= 1 else 0
     return f"{size / 1024**unit:g} {UNITS[unit]}"
 
@@ -42,7 +42,7 @@ class LinePanel:
         self._looks = style.looks_of(panels.series)
         self._at = panels.of[key]
         self._lengths = panels.lengths_in(key)
-        self.gaps = {}  # series: lengths where an output is not finite
+        self.gaps = {}  # series: lengths at which an output is not finite
         self.has_alike = False
         axes.set_title(panels.title(key))
         axes.set_xticks(range(len(self._lengths)), [short_length(each) for each in self._lengths])
@@ -63,12 +63,12 @@ class LinePanel:
                 self._draw_line(rows[series], series, i, len(group))
 
     def _draw_line(self, values, series, nth, count):
-        """The nth of `count` lines that coincide."""
+        """Draws the nth of `count` lines that coincide."""
         look = self._looks[series]
         stripes = (nth * DASH, (DASH, (count - 1) * DASH)) if count > 1 else look.line
         xs = range(len(values))
         if self._panels.x_label == "model":
-            stripes = "None"  # nothing lies between two models; the axes still see the values
+            stripes = "None"  # no line between two models; the axes still see the values
         self._axes.plot(xs, values, color=look.colour, linestyle=stripes, dash_capstyle="butt")
         self._axes.plot(
             xs,
@@ -95,7 +95,7 @@ class LinePanel:
 
 
 def gaps_line(gaps):
-    """Where what is not finite has a cross instead of a point."""
+    """A note that values which are not finite have a cross instead of a point."""
     texts = [
         f"{series_label(series)} at {', '.join(short_length(each) for each in sorted(set(lengths)))}"
         for series, lengths in sorted(gaps.items())
@@ -114,7 +114,7 @@ def legend_of(pyplot, panels):
 
 
 def draw_panels(sheet, panels, value_of):
-    """Draws them all; the sentences that they need."""
+    """Draws all panels; returns the notes that they need."""
     gaps, has_alike = {}, False
     for axes, key in zip(sheet.panels, panels.keys):
         panel = LinePanel(axes, panels, key, value_of)
@@ -126,7 +126,7 @@ def draw_panels(sheet, panels, value_of):
 
 
 def known(cases, value_of, what):
-    """The cases of kernels for which something is known."""
+    """The cases of kernels with any known value."""
     kernels = {case.kernel for case in cases if value_of(case) is not None}
     if not kernels:
         raise ValueError(f"no case has {what}")
@@ -156,7 +156,7 @@ def draw_error(pyplot, cases, arguments):
 
 
 def draw_memory(pyplot, cases, arguments):
-    cases = [case for case in cases if case.mark != "n/s"]  # what there is no kernel for takes none
+    cases = [case for case in cases if case.mark != "n/s"]  # an unsupported case takes no memory
     cases = known(cases, memory_of, "a size of its memory")
     panels = Panels(with_value(cases, memory_of))
     sheet = Sheet(pyplot, len(panels.keys), arguments.width)

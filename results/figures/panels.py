@@ -1,20 +1,20 @@
-"""Which cases stand in which panel, and which line or bar is whose. Nothing is averaged: what tells
-two cases apart, and is not the kernel or the length, makes panels of its own."""
+"""Assigns cases to panels and to series. Nothing is averaged: if two cases of one kernel and length
+differ in an axis, that axis gets its own panels."""
 
 import collections
 
 from figures.cases import AXES
 from figures.meant import did_you_mean
 
-# Axes that may follow the length: --batch auto keeps the tokens, seqlen_k is mostly seqlen.
+# Axes that may follow the length: --batch auto keeps the tokens, seqlen_k is usually seqlen.
 FOLLOWING = ("seqlen_k", "batch", "heads", "heads_k", "lengths")
 ON_X = ("seqlen", "model")
 KERNEL_ORDER = ("cublas", "unfused", "torch-unfused", "torch-math")
 
 
 def length_of(case):
-    """What the horizontal axis has: the sequence's length, the lengths of a ragged batch, or the model
-    whose shape it is."""
+    """The value on the horizontal axis: the sequence length, the lengths of a ragged batch, or the
+    model."""
     return case.axes["model"] or case.axes["lengths"] or case.axes["seqlen"]
 
 
@@ -27,9 +27,10 @@ def values_of(cases, axis):
 
 
 def panel_axes(cases):
-    """The axes that tell panels apart: all with several values, but those that follow the length."""
+    """The axes with a panel per value: those with several values, except those that follow the
+    length."""
     varying = [axis for axis in AXES if axis not in ON_X and len(values_of(cases, axis)) > 1]
-    # A model's name says its shape, and even its pass.
+    # A model's name determines its shape, and even its pass.
     may_follow = AXES if any(case.axes["model"] for case in cases) else FOLLOWING
     own = [axis for axis in varying if axis not in may_follow]
     for axis in (axis for axis in varying if axis in may_follow):
@@ -46,7 +47,8 @@ def panel_order(value):
 
 
 class Panels:
-    """{panel: {series: {length: case}}}, a series being a kernel, of a run where runs share cases."""
+    """{panel: {series: {length: case}}}. A series is a kernel, or a kernel and a run if runs share
+    cases."""
 
     def __init__(self, cases):
         self.axes = panel_axes(cases)
@@ -89,7 +91,7 @@ class Panels:
 
 
 def series_order(series):
-    """The unfused first, as what the others are compared with."""
+    """The unfused computations come first, because the others are compared with them."""
     kernel, run = series
     first = next((i for i, each in enumerate(KERNEL_ORDER) if kernel.startswith(each)), 99)
     return (first, kernel, run)
@@ -111,14 +113,14 @@ def text_of(axis, value):
 
 
 def short_length(length):
-    """2048 as 2k."""
+    """"2k" for 2048."""
     if isinstance(length, str) or length % 1024 != 0:
         return str(length)
     return f"{length // 1024}k"
 
 
 def constant_text(cases, panels):
-    """What all cases share, for the figure's last line."""
+    """The values that all cases share, for the figure's last line."""
     shared = []
     for axis in AXES:
         values = values_of(cases, axis)
@@ -127,12 +129,13 @@ def constant_text(cases, panels):
         (value,) = values
         is_usual = (axis, value) in (("dropout_scale", "applied"), ("input_scale", 1.0))
         if value is not None and not is_usual and axis not in ("seqlen_k", "heads_k"):
-            shared.append(text_of(axis, value).replace(" ", "\u00a0"))  # no line ends within it
+            shared.append(text_of(axis, value).replace(" ", "\u00a0"))  # no line break inside it
     return ", ".join(shared)
 
 
 def where(cases, conditions):
-    """The cases with axis=value for each condition; several values by commas. Throws ValueError."""
+    """The cases that satisfy every condition axis=value; commas separate several values. Throws
+    ValueError."""
     for condition in conditions:
         axis, equals, values = condition.partition("=")
         if not equals or axis not in AXES:
@@ -157,7 +160,7 @@ def text_value(value):
 
 
 def of_kernels(cases, kernels):
-    """The cases of these kernels. Throws ValueError where one has none."""
+    """The cases of these kernels. Throws ValueError if a kernel has none."""
     known = sorted({case.kernel for case in cases})
     for kernel in kernels:
         if kernel not in known:

@@ -1,4 +1,4 @@
-"""Throughput over arithmetic intensity, under what the device allows: a point for each case."""
+"""Throughput over arithmetic intensity, under the device's roofline: one point for each case."""
 
 import math
 
@@ -7,11 +7,11 @@ from figures.bars import throughput, with_times
 from figures.panels import Panels, series_label
 from figures.sheet import Sheet, log_ticks
 
-ALIKE = 0.05  # of the larger value: points that are nowhere further apart coincide
+ALIKE = 0.05  # of the larger value: points that differ by less everywhere coincide
 ALIKE_NOTE = "points that coincide stand side by side"
-EDGE = 1.5  # the roof goes on so many times beyond the points
-# TFLOP/s and GB/s of NVIDIA's data sheets, as harness/timing/gpu_peaks.cc: of the chip that a
-# prediction is of, for an emulated device has no peaks of its own.
+EDGE = 1.5  # the roof extends past the points by this factor
+# TFLOP/s and GB/s from NVIDIA's data sheets, as in harness/timing/gpu_peaks.cc. They are for the
+# chip of a prediction, because an emulated device has no peaks of its own.
 SPECIFIED = {"V100-SXM2": (125.0, 900.0)}
 MEANING = {
     **caption.MEANING,
@@ -20,13 +20,13 @@ MEANING = {
 
 
 def intensity(case):
-    """FLOP a byte of the tensors, each moved once."""
+    """FLOPs per byte of the tensors, each moved once."""
     return case.flops / case.bytes
 
 
 def roofs_of(cases):
-    """{(run, id): whose peaks they are, TFLOP/s, GB/s}: those of its device in any of the runs. Throws
-    ValueError where they are not known."""
+    """{(run, id): device of the peaks, TFLOP/s, GB/s}: the peaks of the case's device from any of
+    the runs. Throws ValueError if they are unknown."""
     peaks = {case.axes["device"]: case.peak for case in cases if case.peak}
     return {(case.run, case.id): roof_of(case, peaks.get(case.axes["device"])) for case in cases}
 
@@ -55,7 +55,7 @@ def face_of(look, is_predicted):
 
 
 def draw_points(axes, panels, at):
-    """Whether some of them coincide."""
+    """Draws the points; returns whether some of them coincide."""
     looks = style.looks_of(panels.series)
     rows = {
         series: [throughput(of[each]).value if each in of else math.nan for each in panels.lengths]
@@ -85,7 +85,7 @@ def draw_point(axes, case, look, place):
 
 
 def set_ticks(axes, sheet):
-    """Plain numbers, so few that they stand apart."""
+    """Plain numbers, few enough not to touch."""
     axes.minorticks_off()
     most = max(2, int(sheet.panel_inches() / 0.55))
     for axis, limits in ((axes.xaxis, axes.get_xlim()), (axes.yaxis, axes.get_ylim())):

@@ -1,20 +1,21 @@
-"""A figure of panels: legends above, below what its numbers are. Its height follows from what stands in
-it, so that nothing is cut at the width that was asked for."""
+"""A figure of panels, with legends above and captions below. Its height follows from its contents,
+so that nothing is cut off at the requested width."""
 
 import math
 
 from figures import style
 
-PANEL_WIDTH, PANEL_HEIGHT = 2.7, 2.0  # inches, at the usual size of letters
+PANEL_WIDTH, PANEL_HEIGHT = 2.7, 2.0  # inches, at the usual font size
 LEAST_WIDTH = 1.6  # of a panel
 ONE_PANEL = 5.0
 MOST_COLUMNS = 4
 EDGE = 0.06
-SAME_SCALE = 6.0  # panels whose largest values differ by more have scales of their own
+SAME_SCALE = 6.0  # if the panels' largest values differ by more, each has its own scale
 
 
 class Sheet:
-    """`count` empty panels. A panel takes at least `least` inches, where the width allows it."""
+    """`count` empty panels. A panel is at least `least` inches wide if the figure's width allows
+    it."""
 
     def __init__(self, pyplot, count, width=None, least=LEAST_WIDTH, height=PANEL_HEIGHT):
         self._pyplot = pyplot
@@ -23,7 +24,7 @@ class Sheet:
         self.width = width or max(PANEL_WIDTH * columns, ONE_PANEL)
         columns = max(1, min(columns, int(self.width / (max(least, LEAST_WIDTH) * self._scale))))
         self._rows = math.ceil(count / columns)
-        self._columns = math.ceil(count / self._rows)  # as even as it can be
+        self._columns = math.ceil(count / self._rows)  # as even as possible
         self.figure, grid = pyplot.subplots(
             self._rows, self._columns, squeeze=False, layout="constrained"
         )
@@ -37,11 +38,11 @@ class Sheet:
         return self.width / self._columns
 
     def points_of_bar(self, bars):
-        """How wide one of so many bars of a panel is; what the axis takes beside them is a guess."""
+        """The width of one of so many bars in a panel. The space beside the axis is a guess."""
         return 72 * (self.panel_inches() - 0.5 * self._scale) / max(bars, 1)
 
     def label_axes(self, x, y):
-        """What the axes have: x below the lowest panel of a column, y left of the first."""
+        """Axis labels: x below the lowest panel of a column, y left of the first."""
         for i, axes in enumerate(self.panels):
             if i + self._columns >= len(self.panels):
                 axes.set_xlabel(x)
@@ -50,7 +51,7 @@ class Sheet:
                 axes.set_ylabel(self._wrapped(y, size, 0.8 * self._panel_height))
 
     def share_scale(self):
-        """One scale for all panels, from 0; a sentence where they differ too much for one."""
+        """One scale for all panels, from 0; returns a note if they differ too much for one."""
         tops = [axes.get_ylim()[1] for axes in self.panels]
         if max(tops) > SAME_SCALE * min(tops):
             for axes in self.panels:
@@ -60,7 +61,7 @@ class Sheet:
         return ""
 
     def share_limits(self):
-        """One scale for all panels, whatever they have."""
+        """One scale for all panels in any case."""
         limits = [axes.get_ylim() for axes in self.panels]
         self._set_limits(min(low for low, _ in limits), max(high for _, high in limits))
 
@@ -70,8 +71,8 @@ class Sheet:
             axes.tick_params(labelleft=i % self._columns == 0)
 
     def finish(self, legends, lines):
-        """`legends` are pairs of handles and labels, one below the other; without handles the labels
-        stand alone."""
+        """`legends` are pairs of handles and labels, one below the other. Without handles only the
+        labels are shown."""
         for axes in self.panels:
             self._wrap_title(axes)
         self._write(lines)
@@ -124,7 +125,7 @@ class Sheet:
             self._below = self._height(written)
 
     def _legend(self, handles, labels):
-        """In as many columns as fit; labels that alone do not are broken."""
+        """Uses as many columns as fit; breaks labels that do not fit by themselves."""
         size = self._pyplot.rcParams["font.size"]
         room = self.width - 2 * EDGE - 0.6 * self._scale
         labels = [self._wrapped(label, size, room) for label in labels]
@@ -133,7 +134,7 @@ class Sheet:
         for columns in range(len(labels), 0, -1):
             rows = math.ceil(len(labels) / columns)
             if columns > 1 and math.ceil(len(labels) / (columns - 1)) == rows:
-                continue  # as high with fewer columns, and evener
+                continue  # the same height with fewer columns, and more even
             legend = self.figure.legend(
                 handles,
                 labels,
@@ -151,7 +152,7 @@ class Sheet:
             legend.remove()
 
     def _turn_crowded_ticks(self):
-        """Turns labels that would touch. The inches that this takes."""
+        """Rotates labels that would touch. Returns the height that this takes, in inches."""
         size = self._pyplot.rcParams["font.size"]
         room = self.panel_inches() - 0.5 * self._scale
         taken = 0.0
@@ -164,7 +165,7 @@ class Sheet:
 
 
 def log_ticks(low, high, most):
-    """1, 2, 5, 10, ... within the ends, or 1, 10, 100, ... where these would be more than `most`."""
+    """1, 2, 5, 10, ... within the ends, or 1, 10, 100, ... if that gives more than `most`."""
     decades = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     for steps in ((1, 2, 5), (1, 3), (1,)):
         ticks = [step * 10.0**decade for decade in decades for step in steps]

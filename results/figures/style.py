@@ -1,6 +1,6 @@
-"""How figures look: a colour and a marker for each kernel, the same in every figure and in the HTML page
-(kernels.json, which the page has in it), and the same bytes for the same run. Colours are Okabe and
-Ito's (2008) and Tol's (2021), which the colour-blind tell apart."""
+"""The look of figures: a colour and a marker for each kernel, the same in every figure and in the
+HTML page (which embeds kernels.json). The same run gives the same bytes. The colours are Okabe
+and Ito's (2008) and Tol's (2021), which colour-blind readers can distinguish."""
 
 import dataclasses
 import json
@@ -9,10 +9,10 @@ import sys
 
 _TABLE = json.loads((pathlib.Path(__file__).parent / "kernels.json").read_text("utf-8"))
 KERNELS = _TABLE["kernels"]
-# Kernels that it does not name take one of these, by the sum of their name's bytes.
+# Kernels outside the table take one of these, by the sum of their name's bytes.
 OTHER_COLOURS, OTHER_MARKERS = tuple(_TABLE["other_colours"]), _TABLE["other_markers"]
 GREY, GOOD, BAD = "#7f7f7f", "#009e73", "#d55e00"
-MARK_COLOUR = "#a00000"  # of "OOM" and its like
+MARK_COLOUR = "#a00000"  # for "OOM" and the like
 PREDICTED_HATCH = "////"
 FORMATS = ("svg", "pdf", "png")
 FONT_SIZE = 8.0  # points
@@ -25,8 +25,8 @@ class MissingMatplotlib(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Look:
-    """Of a series. The second series of a kernel (another run, another rest of the layer) is paler, and
-    its line is dashed."""
+    """The look of a series. A kernel's second series (another run, another rest of the layer) is
+    paler and its line is dashed."""
 
     colour: str
     marker: str
@@ -47,7 +47,7 @@ def load_pyplot(font_size=FONT_SIZE):
     matplotlib.use("Agg")
     matplotlib.rcParams.update(
         {
-            "svg.hashsalt": "sparkbench",  # else ids differ from one drawing to the next
+            "svg.hashsalt": "sparkbench",  # otherwise ids change from one drawing to the next
             "pdf.fonttype": 42,
             "font.size": font_size,
             "axes.titlesize": font_size,
@@ -65,7 +65,7 @@ def load_pyplot(font_size=FONT_SIZE):
 
 
 def small(pyplot, points=1):
-    """The size of text that may be smaller than the rest."""
+    """Size for text that may be smaller than the rest."""
     return max(pyplot.rcParams["font.size"] - points, SMALLEST)
 
 
@@ -79,12 +79,12 @@ def save(figure, path):
 
 
 def kernel_of(series):
-    """Of a layer, its attention's: "volta-fp32acc" of "volta-fp32acc, rest fused"."""
+    """For a layer, its attention's kernel: "volta-fp32acc" for "volta-fp32acc, rest fused"."""
     return series[0].partition(", rest ")[0]
 
 
 def colours_of_kernels(kernels):
-    """{kernel: colour}. Two kernels that the table lacks differ, however many there are below nine."""
+    """{kernel: colour}. Up to eight kernels that are not in the table get different colours."""
     colours, taken = {}, set()
     for kernel in kernels:
         if kernel in KERNELS:
@@ -98,7 +98,7 @@ def colours_of_kernels(kernels):
 
 
 def paler(colour, share):
-    """`share` of white in it."""
+    """The colour with a share `share` of white."""
     parts = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     return "#" + "".join(f"{round(part + (255 - part) * share):02x}" for part in parts)
 

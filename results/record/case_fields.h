@@ -1,4 +1,4 @@
-// The fields of a case and of what is in it: the larger part of the table that record_fields.h is.
+// The fields of a case and its parts: the larger half of the table in record_fields.h.
 #pragma once
 
 #include <concepts>
@@ -25,14 +25,14 @@ void visit_fields(AnyConst<Warning> auto& w, auto&& visit) {
   visit("value", w.value);
 }
 
-/// The field of a record that is an axis (sweeps/axes.h). `P` is CaseProblem, const or not.
+/// A record's field for an axis (sweeps/axes.h). `P` is CaseProblem, const or not.
 template <class P>
 struct AxisField {
   const Axis& axis;
   P& problem;
 
   AxisValue value() const { return axis.access.get(problem); }
-  /// Throws std::invalid_argument for a text that is no value of the axis.
+  /// Throws std::invalid_argument for a text that is not a value of the axis.
   void assign(const AxisValue& value) { axis.access.set(problem, value); }
 };
 template <class P>
@@ -43,7 +43,7 @@ struct IsAxisField : std::false_type {};
 template <class P>
 struct IsAxisField<AxisField<P>> : std::true_type {};
 
-/// `causal` says of a mask what it can; it alone does in records of before there were others.
+/// `causal` is the mask as a boolean; records older than the other masks have only this field.
 void visit_causal(AnyConst<CaseProblem> auto& p, auto&& visit) {
   bool causal = p.mask == MaskSpec::causal();
   visit("causal", causal);
@@ -61,7 +61,7 @@ void visit_fields(AnyConst<LayerShape> auto& l, auto&& visit) {
   visit("rest", l.rest);
 }
 
-/// What was asked, and then what it comes to.
+/// The requested values first, then the values that follow from them.
 void visit_fields(AnyConst<CaseProblem> auto& p, auto&& visit) {
   for (const Axis* axis : recorded_axes()) {
     if (axis->is_of_case) continue;

@@ -11,7 +11,7 @@
 namespace sparkbench {
 namespace {
 
-/// Text of a method's field that differs when the field does.
+/// Text of a method's field; differs if and only if the field differs.
 std::string text_of(const std::string& value) { return value; }
 std::string text_of(bool value) { return value ? "true" : "false"; }
 std::string text_of(double value) { return shortest(value); }
@@ -23,7 +23,7 @@ std::string text_of(const std::optional<T>& value) {
   return value ? text_of(*value) : "null";
 }
 
-/// "/scale0.25"; "" of the default.
+/// "/scale0.25"; "" for the default.
 std::string scale_part(const Problem& problem) {
   Problem unscaled = problem;
   unscaled.softmax_scale = 0.0f;
@@ -66,7 +66,7 @@ std::string make_config_hash(std::string_view case_id, std::uint64_t seed, const
   std::string text = fmt::format("{}\nseed={}\n", case_id, seed);
   visit_fields(method, [&](const char* name, const auto& field) {
     const void* const address = &field;
-    if (address == &method.timeout_s) return;  // when to give up, not how to measure
+    if (address == &method.timeout_s) return;  // a limit, not a way of measuring
     text += fmt::format("{}={}\n", name, text_of(field));
   });
   return to_hex(fnv1a(text));

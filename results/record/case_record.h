@@ -1,6 +1,6 @@
-// What came out of one case: one kernel on one problem. The same names as in the JSON
-// (results/sparkbench.run.schema.json). What cannot be known is std::nullopt and becomes null, and
-// a reason or a warning says why; never 0, -1 or inf.
+// The result of one case: one kernel on one problem. Names are the JSON's
+// (results/sparkbench.run.schema.json). An unknown value is std::nullopt and becomes null, and a
+// reason or a warning says why; it is never 0, -1 or inf.
 #pragma once
 
 #include <cstdint>
@@ -14,14 +14,14 @@
 
 namespace sparkbench {
 
-/// What a kernel can run out of.
+/// A resource that limits a kernel.
 enum class Resource { kTensor, kIssue, kLsu, kXu, kL2, kHbm };
 
 enum class Role { kFused, kReference };
 
-/// skipped: not attempted, for a declared reason. failed: attempted, and did not run to its end.
-/// unverified: ran to its end, and nobody checked the result. predicted: not attempted, but a model
-/// says what it would take.
+/// skipped: not attempted, for a stated reason. failed: attempted, but did not finish. unverified:
+/// finished, but the result was not checked. predicted: not attempted, but a model predicts its
+/// time.
 enum class Status { kOk, kIncorrect, kSkipped, kFailed, kUnverified, kPredicted };
 
 struct Reason {
@@ -43,14 +43,14 @@ struct TimeMs {
 struct Sampling {
   int count = 0;
   std::string stop_reason;  // "noise", "time" or "samples"
-  double median_error = 0;  // relative standard error of the median, of samples or of blocks
+  double median_error = 0;  // relative standard error of the median, over samples or blocks
   int flagged = 0;          // samples kept but not trusted (throttled)
-  bool held = true;         // launching was kept out of every sample
+  bool held = true;         // no sample includes the time to launch
 };
 
 struct ClockMhz {
   double median = 0, min = 0, max = 0;
-  std::vector<std::optional<double>> samples;  // none for a sample too short to tell
+  std::vector<std::optional<double>> samples;  // none for a sample too short for a clock reading
 };
 
 struct MemoryBytes {
@@ -62,14 +62,15 @@ struct MemoryBytes {
 };
 
 /// Errors of one output tensor against an oracle (reference/error_metrics.h). `nonfinite` counts
-/// the elements that are not finite where the exact ones are, or the reverse: unless there are
-/// none, every metric is NaN, and null in JSON.
+/// elements that are finite in only one of output and oracle. If it is not 0, every metric is NaN,
+/// and null in JSON.
 struct Accuracy {
   std::string output = "o";
   std::string oracle;  // "exact-fp64", ...
   std::uint64_t checked_elements = 0;
   std::optional<std::uint64_t> checked_rows;
-  /// Whether the rows are a sample, whose sums and means weigh each row by how many it stands for.
+  /// Whether the rows are a sample. Its sums and means weight each row by the number of rows that
+  /// it represents.
   std::optional<bool> weighted;
   double max_abs = 0, mean_abs = 0, rmse = 0;
   double rel_l1 = 0;  // sum|o - r| / sum|r|, the paper's percentages / 100
@@ -78,13 +79,13 @@ struct Accuracy {
   std::uint64_t nonfinite = 0;
   std::vector<std::int64_t> worst_index;  // (batch, row, head, dim)
   double worst_got = 0, worst_want = 0;
-  /// The largest rel_l1 of a row, of the rows checked that are not 0 throughout in the reference.
+  /// The largest rel_l1 of a checked row whose reference is not all 0.
   std::optional<double> worst_row_rel_l1;
   std::optional<std::vector<std::int64_t>> worst_row;  // (batch, row, head)
-  /// rel_l2 over the unfused computation's with the same accumulator: what the verdict goes by.
-  /// None where it is not finite.
+  /// rel_l2 over that of the unfused computation with the same accumulator; the verdict uses it.
+  /// None if it is not finite.
   std::optional<double> error_ratio;
-  std::optional<double> error_over_unfused;  // kErrorOverUnfusedMeaning; none likewise
+  std::optional<double> error_over_unfused;  // kErrorOverUnfusedMeaning; none if it is not finite
   std::optional<double> lse_max_abs;         // none for gradients
   std::optional<double> dropout_kept_fraction;
   std::optional<std::string> mask_hash;  // 16 hexadecimal digits
@@ -92,13 +93,13 @@ struct Accuracy {
   std::optional<std::string> output_hash;  // FNV-1a of the checked bytes, 16 hexadecimal digits
 };
 
-/// Of a backward pass; `output` of each is its name.
+/// For a backward pass; each `output` is the gradient's name.
 struct GradientAccuracy {
   Accuracy dq, dk, dv;
-  std::optional<Accuracy> o;  // of the forward pass before it, where the case has one
+  std::optional<Accuracy> o;  // of the forward pass before it, if the case has one
 };
 
-/// Exact counts of an emulated run, of the query tiles that were run (all or a sample).
+/// Exact counts of an emulated run, for the query tiles that ran (all or a sample).
 struct Emulation {
   double host_seconds = 0;
   std::uint64_t tiles_run = 0, tiles_total = 0;
@@ -108,74 +109,74 @@ struct Emulation {
   std::uint64_t shared_loads = 0, shared_stores = 0, shared_wavefronts = 0, bank_conflicts = 0;
   std::uint64_t global_loads = 0, global_stores = 0, global_atomics = 0, global_wavefronts = 0;
   std::uint64_t global_sectors_read = 0, global_sectors_written = 0, global_sectors_added = 0;
-  std::uint64_t races = 0, findings = 0;  // findings: races and whatever else a detector found
+  std::uint64_t races = 0, findings = 0;  // findings: races and all other reports
 };
 
-/// Of each Resource.
+/// One per Resource.
 struct ResourceMs {
   double tensor = 0, issue = 0, lsu = 0, xu = 0, l2 = 0, hbm = 0;
 };
 
-/// What a chip allows at most to a kernel that counts what an emulated run counted: not a time.
+/// The chip's upper bound for a kernel with an emulated run's counts; not a time.
 struct Bound {
   std::string chip;
   int sm_count = 0;
   double clock_mhz = 0;
-  ResourceMs least_ms;  // that each resource takes when it is never idle
+  ResourceMs least_ms;  // per resource, if it is never idle
   Resource binding = Resource::kTensor;
   double tflops = 0;                // at most
-  bool scaled_from_sample = false;  // the counts are extrapolated from the tiles that were run
+  bool scaled_from_sample = false;  // the counts are extrapolated from the tiles that ran
 };
 
-/// Milliseconds: of what is not measured, between its ends.
+/// Milliseconds that are not measured: the likely value and the ends of its band.
 struct TimeBand {
   double low = 0, likely = 0, high = 0;
 };
 
 struct PredictedSpeedup {
-  std::string over;  // the unfused baseline, as predicted too
+  std::string over;  // the unfused baseline, also predicted
   double low = 0, likely = 0, high = 0;
 };
 
-/// What Prediction::basis may be: the cycles of the kernel's machine code by a model of the chip,
-/// or rates that were published of it.
+/// Values of Prediction::basis: cycles of the kernel's machine code from a model of the chip, or
+/// published rates.
 inline constexpr std::string_view kPredictedByCycles = "cycle model";
 inline constexpr std::string_view kPredictedByRates = "published rates";
-/// Of a layer: its attention by the first, the rest by the second.
+/// For a layer: its attention by the first, the rest by the second.
 inline constexpr std::string_view kPredictedByBoth = "cycle model and published rates";
 
-/// What a case is expected to take on a chip, without having been run there: never a time.
+/// The predicted time of a case on a chip where it did not run; never a measured time.
 struct Prediction {
   std::string chip;
   std::string basis;
   TimeBand time_ms;
   double tflops = 0;                // at the likely time
-  std::optional<double> clock_mhz;  // of the likely and the high time; none of published rates
+  std::optional<double> clock_mhz;  // at the likely and the high time; none for published rates
   std::optional<double> low_clock_mhz;
   std::string binding;  // "tensor", "issue", "lsu", ..., "hbm", "l2", "launch", "last wave"
   std::optional<PredictedSpeedup> speedup;
 };
 
 struct Speedup {
-  std::string over;  // the kernel compared with
+  std::string over;  // the baseline kernel
   double ratio = 0;  // of the medians
   std::optional<double> ratio_stdev;
   std::optional<double> over_median_ms;  // as timed for this ratio
-  bool interleaved = false;              // the two took turns
+  bool interleaved = false;              // samples of both alternated
 };
 
-/// Versions of what computed a case besides this program, by name: "cublas", "cudnn", "torch".
+/// Versions of the libraries that computed a case, by name: "cublas", "cudnn", "torch".
 using Libraries = std::map<std::string, std::string>;
 
-/// What NVML says of a GPU at a moment. Null what it does not know: DeviceInfo::why_unknown.
+/// NVML's readings for a GPU at one moment. Null if unknown: DeviceInfo::why_unknown.
 struct DeviceState {
   std::optional<double> temperature_c;
   std::optional<double> power_draw_w;                        // NVML's own mean, over up to a second
   std::optional<std::vector<std::string>> throttle_reasons;  // "sw_power_cap", ...; none: empty
 };
 
-/// By whom, on what and of what sources a case was measured, so that it can leave its run: in a row
-/// of CSV, and in a run that was resumed or merged.
+/// The run, device and sources of a case. It lets the case leave its run: in a CSV row, or in a
+/// resumed or merged run.
 struct Provenance {
   std::string run_id;
   std::string version;  // of the program
@@ -186,35 +187,37 @@ struct Provenance {
   std::optional<std::string> device_uuid, driver_version;
 };
 
-/// A step of an unfused pass, timed by itself: a matrix product, or the softmax between two.
+/// A step of an unfused pass, timed by itself: a matrix product, or the softmax between two
+/// products.
 struct PassPart {
   std::string name;
   double ms = 0;                        // median
   std::uint64_t bytes = 0;              // read and written, each once
-  std::uint64_t flops = 0;              // of a matrix product, masked ones too; else 0
+  std::uint64_t flops = 0;              // of a matrix product, masked pairs included; else 0
   std::optional<double> copy_fraction;  // of the copy's bandwidth
-  std::optional<double> peak_fraction;  // of the device's peak, of a matrix product
+  std::optional<double> peak_fraction;  // of the device's peak, for a matrix product
 };
 
-/// Of passes outside of the samples of time_ms.
+/// From passes outside the samples of time_ms.
 struct PassParts {
   int passes = 0;
-  std::optional<double> copy_gbps;  // read and written by a copy, measured beside them
+  std::optional<double> copy_gbps;  // read and written by a copy, measured with them
   std::vector<PassPart> of;
 };
 
-/// What a mask leaves of the pairs (row, key) of all heads, and how many of them are computed.
+/// How many (row, key) pairs of all heads a mask leaves visible, and how many are computed.
 struct MaskWork {
   std::uint64_t pairs_visible = 0;
-  std::optional<double> density;  // of all pairs; none where there are none
-  // Of a forward pass, by the kernel's plan of tiles: none without one, and why_no_plan says why.
+  std::optional<double> density;  // share of all pairs; none if there are no pairs
+  // For a forward pass, from the kernel's tile plan; none without a plan, and then why_no_plan has
+  // the reason.
   std::optional<std::uint64_t> pairs_executed;  // by matrix products
-  std::optional<double> partial_share;          // of the tiles visited, those that the mask cuts
-  std::optional<double> analysis_us;            // of the host, from the mask to the plan
-  std::optional<std::uint64_t> metadata_bytes;  // that a kernel reads of it
+  std::optional<double> partial_share;          // share of partial tiles among the visited ones
+  std::optional<double> analysis_us;            // on the host, from the mask to the plan
+  std::optional<std::uint64_t> metadata_bytes;  // metadata that a kernel reads
   std::optional<std::string> why_no_plan;
-  // Of a plan of our kernels' on a GPU that told of the tiles, by code made at run time: what its
-  // first call took, and where that code came from ("nvrtc", "disk"). Or why_no_jit says why not.
+  // For plans of our kernels on a GPU with code compiled at run time: the time of the first call,
+  // and the source of the code ("nvrtc", "disk"). Otherwise why_no_jit has the reason.
   std::optional<double> jit_first_call_ms;
   std::optional<std::string> jit_code_from;
   std::optional<std::string> why_no_jit;
@@ -229,7 +232,7 @@ struct StageOutcome {
   std::optional<double> time_ms;  // median, timed by itself
 };
 
-/// How wrong a part of a layer is beside the same in fp64.
+/// The error of a part of a layer against fp64.
 struct LayerError {
   /// "output", "before_residual"; a stage, given exact inputs: "qkv", ...; a gradient: "dx", "dWo".
   std::string of;
@@ -238,16 +241,16 @@ struct LayerError {
   std::optional<double> over_unfused;  // rel_l2 over that of the unfused fp16 layer
 };
 
-/// What is known of a layer beside its attention.
+/// Results of a layer, in addition to those of its attention.
 struct LayerOutcome {
   int launches = 0;  // counted in a CUDA graph of the pass on a GPU, else as listed
   std::uint64_t weight_bytes = 0;
-  std::uint64_t peak_bytes = 0;           // predicted, over the weights
-  std::optional<double> attention_share;  // of the measured time, or else of the likely one
-  std::optional<double> gap_ms;           // the whole's time less that of its stages
-  std::optional<double> graph_ms;         // of the whole as a CUDA graph
+  std::uint64_t peak_bytes = 0;           // predicted, without the weights
+  std::optional<double> attention_share;  // of the measured time, or of the likely time without one
+  std::optional<double> gap_ms;           // time of the whole minus the sum of its stages
+  std::optional<double> graph_ms;         // time of the whole as a CUDA graph
   std::vector<StageOutcome> stages;
-  std::vector<LayerError> errors;  // empty when not verified
+  std::vector<LayerError> errors;  // empty if not verified
 };
 
 struct CaseRecord {
@@ -258,8 +261,8 @@ struct CaseRecord {
   std::optional<Accumulator> accumulator;  // none for a reference without tensor cores
   CaseProblem problem;
   Status status = Status::kOk;
-  std::optional<Reason> reason;  // of any status but ok
-  bool valid = true;             // whether the times say something about the kernel
+  std::optional<Reason> reason;  // for any status but ok
+  bool valid = true;             // whether the times are representative of the kernel
   std::vector<Warning> warnings;
   std::optional<TimeMs> time_ms;  // none on an emulated device
   std::optional<double> noise;    // stdev / mean of the samples
@@ -268,45 +271,45 @@ struct CaseRecord {
   std::uint64_t flops = 0, bytes = 0;  // useful work (sweeps/work.h)
   std::optional<double> tflops, gbps, peak_fraction, bandwidth_fraction;
   std::optional<MemoryBytes> memory_bytes;
-  // One field in JSON, "accuracy"; neither when not verified.
-  std::optional<Accuracy> accuracy;                   // of a forward pass
-  std::optional<GradientAccuracy> gradient_accuracy;  // of a pass with a backward one
+  // One JSON field, "accuracy"; neither if not verified.
+  std::optional<Accuracy> accuracy;                   // for a forward pass
+  std::optional<GradientAccuracy> gradient_accuracy;  // for a pass with a backward part
   std::optional<Emulation> emulation;
-  std::optional<Bound> bound;  // of an emulated V100
+  std::optional<Bound> bound;  // for an emulated V100
   std::optional<Speedup> speedup;
   std::string repro;                        // a shell line that repeats this case
-  std::optional<std::string> device;        // as --device spells it: "cuda:3"
-  std::optional<std::uint64_t> position;    // in the whole sweep, of all its shards, from 0
-  std::optional<double> elapsed_s;          // all that the case took: inputs, oracle, measuring
-  std::optional<Libraries> libraries;       // that the kernel calls; none in records of before 1.1
+  std::optional<std::string> device;        // in the form of --device: "cuda:3"
+  std::optional<std::uint64_t> position;    // in the whole sweep, over all its shards, from 0
+  std::optional<double> elapsed_s;          // wall time of the case: inputs, oracle, measuring
+  std::optional<Libraries> libraries;       // called by the kernel; none in records before 1.1
   std::optional<DeviceState> device_state;  // after the last sample
-  std::optional<Provenance> provenance;     // none in records of before 1.1
-  std::optional<PassParts> parts;           // of a reference, when asked for (`sparkbench run`)
-  std::optional<Prediction> predicted;      // of a V100, emulated or not
-  std::optional<Reason> predicted_reason;   // why there is none there
-  std::optional<MaskWork> mask_work;        // none in records of before 1.5
-  std::optional<LayerOutcome> layer;        // of an encoder layer
+  std::optional<Provenance> provenance;     // none in records before 1.1
+  std::optional<PassParts> parts;           // for a reference, if requested (`sparkbench run`)
+  std::optional<Prediction> predicted;      // for a V100, emulated or not
+  std::optional<Reason> predicted_reason;   // why there is no prediction
+  std::optional<MaskWork> mask_work;        // none in records before 1.5
+  std::optional<LayerOutcome> layer;        // for an encoder layer
 };
 
-/// What Accuracy::error_over_unfused is, for the legend of a table: one measure for all kernels.
+/// The meaning of Accuracy::error_over_unfused for a table's legend: one measure for all kernels.
 inline constexpr std::string_view kErrorOverUnfusedMeaning =
     "rel_l2 over that of the unfused computation with FP32 accumulators";
 
-/// Of a case that is ok, whose error is yet too large beside that computation; its value is
-/// error_over_unfused.
+/// For a case that is ok although its error is large compared with that computation; the warning's
+/// value is error_over_unfused.
 inline constexpr std::string_view kOverUnfusedWarning = "W-ERROR-OVER-UNFUSED";
 
-/// Every case of an emulated device has it: there is no clock.
+/// Every case of an emulated device has it, because there is no clock.
 inline constexpr std::string_view kNoTimeWarning = "W-EMULATED-NO-TIME";
 
-/// What was checked: o of a forward pass, then dq, dk and dv of a backward pass; empty when not
+/// The checked outputs: o of a forward pass, then dq, dk and dv of a backward pass; empty if not
 /// verified. Points into `record`.
 std::vector<const Accuracy*> accuracies_of(const CaseRecord& record);
 
-/// Whether errors are known of every row of every output, or of every token of a layer.
+/// Whether errors cover every row of every output, or every token of a layer.
 bool has_all_rows_checked(const CaseRecord& record);
 
-/// The largest error_over_unfused of the outputs that were checked; none when one of them has none.
+/// The largest error_over_unfused of the checked outputs; none if one of them has none.
 std::optional<double> worst_error_over_unfused(const CaseRecord& record);
 
 /// Whether it was attempted: it has a result, or failed.
@@ -314,20 +317,20 @@ inline bool is_attempted(const CaseRecord& record) {
   return record.status != Status::kSkipped && record.status != Status::kPredicted;
 }
 
-/// Whether it ran to its end, and nothing is known to be wrong with it.
+/// Whether it finished and is not known to be wrong.
 inline bool is_usable(const CaseRecord& record) {
   return record.status == Status::kOk || record.status == Status::kUnverified;
 }
 
-/// The warning with that code; null when there is none.
+/// The warning with that code; null if there is none.
 const Warning* find_warning(const CaseRecord& record, std::string_view code);
 
-/// Gives what was stored by an earlier version the meaning that its fields have now: metrics of an
-/// output that is not finite are NaN, and error_over_unfused is error_ratio where the accumulators
-/// are FP32.
+/// Converts a case from an earlier version to the current meaning of its fields. Metrics of an
+/// output that is not finite become NaN, and error_over_unfused becomes error_ratio for FP32
+/// accumulators.
 void bring_up_to_date(CaseRecord& record);
 
-/// The accuracy of "o", "dq", "dk" or "dv"; null when that was not checked.
+/// The accuracy of "o", "dq", "dk" or "dv"; null if it was not checked.
 const Accuracy* find_accuracy(const CaseRecord& record, std::string_view output);
 
 }  // namespace sparkbench

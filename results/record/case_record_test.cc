@@ -36,7 +36,7 @@ TEST(HasAllRowsChecked, CountsTheElementsOfEveryOutput) {
 
 TEST(HasAllRowsChecked, KnowsOfPackedSequencesAndLayers) {
   CaseRecord record = sample_emulated_case();
-  record.problem.total_q = 100;  // of a stored run, whose lengths are not read
+  record.problem.total_q = 100;  // a stored run, whose lengths are not read
   record.accuracy->checked_elements = 100 * 2 * 64;
   EXPECT_TRUE(has_all_rows_checked(record));
   record.layer.emplace();
@@ -70,7 +70,7 @@ TEST(FindWarning, IsByItsCode) {
 
 TEST(BringUpToDate, TakesMetricsFromOutputsThatAreNotFinite) {
   CaseRecord record = sample_emulated_case();
-  record.accuracy->rel_l1 = record.accuracy->rel_l2 = 0.0;  // as once of an output of NaN alone
+  record.accuracy->rel_l1 = record.accuracy->rel_l2 = 0.0;  // as in old records of NaN outputs
   record.accuracy->nonfinite = 16384;
   bring_up_to_date(record);
   EXPECT_TRUE(std::isnan(record.accuracy->rel_l1));

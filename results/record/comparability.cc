@@ -14,7 +14,7 @@ namespace {
 using Texts = std::map<std::string, std::string>;  // by field
 
 constexpr const char* kUnknown = "null";
-/// What the field of the driver's version held before NVML was asked.
+/// The driver version field's content before NVML was used.
 constexpr std::string_view kOldSpelling = "supports CUDA ";
 
 std::string plain_text(const std::string& value) { return value; }
@@ -82,8 +82,8 @@ std::optional<std::string> driver_of(const RunRecord& run) {
   return version && version->starts_with(kOldSpelling) ? std::nullopt : version;
 }
 
-/// What a case is known to have called; of a record from before this was written, what its kernel's
-/// name and its run say.
+/// The libraries that a case called. For a record without them, inferred from the kernel's name and
+/// the run.
 std::optional<Libraries> libraries_of(const CaseRecord& record, const RunRecord& run) {
   if (record.libraries) return record.libraries;
   const auto& cublas = run.environment.cublas_version;
@@ -91,7 +91,7 @@ std::optional<Libraries> libraries_of(const CaseRecord& record, const RunRecord&
   return std::nullopt;
 }
 
-/// By kernel and library; of a run that was put together of several, every version.
+/// By kernel and library. A merged run may have several versions.
 std::map<std::string, std::map<std::string, std::set<std::string>>> versions_of(
     const RunRecord& run) {
   std::map<std::string, std::map<std::string, std::set<std::string>>> versions;
@@ -109,7 +109,7 @@ std::string joined(const std::set<std::string>& texts) {
   return text.empty() ? kUnknown : text;
 }
 
-/// Of the kernels that both runs have cases of: {first's, second's}.
+/// For the kernels with cases in both runs: {first's, second's}.
 std::pair<Texts, Texts> library_texts(const RunRecord& first, const RunRecord& second) {
   std::pair<Texts, Texts> texts;
   if (is_emulated(first) || is_emulated(second)) return texts;
@@ -132,7 +132,7 @@ std::pair<Texts, Texts> library_texts(const RunRecord& first, const RunRecord& s
   return texts;
 }
 
-/// What the files held that cases were made of, by their names.
+/// Hashes of the files that the cases read, by file name.
 Texts file_texts(const RunRecord& run) {
   std::map<std::string, std::set<std::string>> contents;
   for (const CaseRecord& record : run.cases) {
@@ -159,7 +159,7 @@ Texts file_texts(const RunRecord& run) {
   return texts;
 }
 
-/// What is told of a GPU's run.
+/// The doubts about a GPU's run.
 Texts doubtful_texts(const RunRecord& run) {
   Texts texts;
   const Environment& environment = run.environment;
@@ -172,8 +172,8 @@ Texts doubtful_texts(const RunRecord& run) {
   return texts;
 }
 
-/// What one run does not know is no difference of `kDevice` and `kLibraries`, but a doubt: a record
-/// cannot know what was added to records after it. The build and the method were always known.
+/// For `kDevice` and `kLibraries`, a value that only one run knows is a doubt and no difference: an
+/// old record cannot have newer fields. The build and the method were always recorded.
 enum class Unknown { kDiffers, kIsNoDifference, kAloneIsTaken };
 
 void add_differences(std::string_view of, Texts first, Texts second, Unknown unknown,
@@ -189,7 +189,7 @@ void add_differences(std::string_view of, Texts first, Texts second, Unknown unk
   }
 }
 
-/// A reader knows the file by its name.
+/// Names the tensor file, which readers know, instead of its hash.
 void name_tensors(const RunRecord& first, const RunRecord& second,
                   std::vector<Difference>& differences) {
   if (first.method.input_file != second.method.input_file || !first.method.input_file) return;

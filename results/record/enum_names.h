@@ -1,4 +1,4 @@
-// How enumerations are spelled in files, tables and flags. Pass: sweeps/case_problem.h.
+// Spelling of enumerations in files, tables and flags. For Pass see sweeps/case_problem.h.
 #pragma once
 
 #include <string_view>
@@ -13,7 +13,7 @@ std::string_view name_of(Role value);         // "fused", "reference"
 std::string_view name_of(Status value);       // "ok", "incorrect", "skipped", "failed"
 std::string_view name_of(DeviceKind value);   // "gpu", "emulated"
 
-/// The value of that name. Throws std::invalid_argument when there is none.
+/// The value with that name. Throws std::invalid_argument if there is none.
 void parse_name(std::string_view name, Accumulator& value);
 void parse_name(std::string_view name, Resource& value);
 void parse_name(std::string_view name, Role& value);

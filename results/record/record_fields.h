@@ -1,6 +1,6 @@
-// The fields of every record, named once: JSON, CSV and their readers are visitors of this table,
-// and its order is theirs. visit_fields(record, visit) calls visit(name, field) for each field.
-// Of fields that share a name at most one has a value: they are alternatives.
+// The fields of every record, in one table. JSON, CSV and their readers visit it and use its order.
+// visit_fields(record, visit) calls visit(name, field) for each field. Fields with the same name
+// are alternatives: at most one has a value.
 #pragma once
 
 #include <optional>
@@ -102,7 +102,7 @@ void visit_fields(AnyConst<RunRecord> auto& r, auto&& visit) {
   visit("cases", r.cases);
 }
 
-/// A struct that has fields here.
+/// A struct with visit_fields().
 template <class T>
 concept Record = requires(T& record) {
   visit_fields(record, [](const char*, auto&) {});

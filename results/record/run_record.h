@@ -1,4 +1,4 @@
-// What came out of one run of the program: who measured, where, how, and every case.
+// The result of one run of the program: who measured, where, how, and every case.
 #pragma once
 
 #include <cstdint>
@@ -11,13 +11,13 @@
 
 namespace sparkbench {
 
-/// Of the files; a field may be added within a major version, never renamed or removed.
+/// Version of the file format. A minor version may add fields; it never renames or removes one.
 struct SchemaVersion {
   std::string name = "sparkbench.run";
   std::string version = "1.8.0";
 };
 
-/// A key of RunInfo::resolved: a hash of the ids of all planned cases, those of all shards.
+/// A key of RunInfo::resolved: a hash of the ids of all planned cases, over all shards.
 inline constexpr const char* kGrid = "grid";
 
 struct RunInfo {
@@ -31,7 +31,7 @@ struct RunInfo {
   bool complete = false;
   std::optional<int> exit_code;
   std::optional<std::string> resumed_from;
-  std::optional<std::vector<std::string>> merged_from;  // ids of the runs that `merge` put together
+  std::optional<std::vector<std::string>> merged_from;  // ids of the runs that `merge` joined
 };
 
 struct BuildInfo {
@@ -56,11 +56,12 @@ struct DeviceInfo {
   std::optional<std::uint64_t> memory_available_bytes;  // when the run began
   std::optional<double> sm_clock_max_mhz, power_limit_w, peak_tflops, peak_gbps;
   std::optional<std::string> peak_source;  // "spec" or "measured"
-  // Of a GPU, from NVML, as is its power_limit_w.
+  // From NVML, for a GPU; also power_limit_w.
   std::optional<std::string> uuid;
   std::optional<bool> ecc, persistence_mode;
   std::optional<DeviceState> state;  // when the run began
-  /// Of each of these that is null, and of the driver's version; none of an emulated device.
+  /// The reason for each of these that is null, and for the driver's version; none for an emulated
+  /// device.
   std::optional<std::map<std::string, std::string>> why_unknown;
 };
 
@@ -73,7 +74,7 @@ struct Environment {
   DeviceInfo device;
 };
 
-/// Null what the run did not do: an emulated run has no clock to read.
+/// Null for steps that the run did not do: an emulated run has no clock to read.
 struct Method {
   std::optional<std::string> cache;  // "cold" or "hot"
   std::optional<std::uint64_t> flush_bytes;
@@ -82,13 +83,13 @@ struct Method {
   std::optional<double> max_noise;
   std::optional<double> min_seconds, max_seconds;  // of sampling a case
   std::optional<bool> held;                        // the stream, while a sample is queued
-  std::optional<int> block_samples;  // in a row, where kernel and reference take turns
-  std::optional<double> duty_cycle;  // part of the time that the GPU is busy, at most
+  std::optional<int> block_samples;                // in a row, if kernel and reference alternate
+  std::optional<double> duty_cycle;                // the largest share of time that the GPU is busy
   std::optional<double> timeout_s;
   std::optional<std::string> statistic;  // "median"
   std::string flop_convention;
   std::string input;  // "normal", "uniform", "outliers", or "tensors": the user's
-  std::optional<std::string> input_file;  // name of the file of these
+  std::optional<std::string> input_file;  // name of the user's tensor file
   std::optional<std::string> input_hash;  // FNV-1a of its bytes, 16 hexadecimal digits
   std::optional<std::string> oracle;      // none with --no-verify
   std::optional<double> tolerance_ratio;

@@ -12,7 +12,7 @@ unsigned byte_at(std::string_view text, std::size_t index) {
   return static_cast<unsigned char>(text[index]);
 }
 
-/// Bytes of the sequence that `first` begins; 0 when none begins so.
+/// Length of the sequence that starts with `first`; 0 for an invalid first byte.
 std::size_t length_by_first(unsigned first) {
   if (first < 0x80) return 1;
   if (first >= 0xc2 && first < 0xe0) return 2;
@@ -20,14 +20,15 @@ std::size_t length_by_first(unsigned first) {
   return first >= 0xf0 && first < 0xf5 ? 4 : 0;
 }
 
-/// Whether `second` may follow `first`: neither overlong nor a surrogate nor above U+10FFFF.
+/// Whether `second` may follow `first`: excludes overlong sequences, surrogates, and values above
+/// U+10FFFF.
 bool may_follow(unsigned first, unsigned second) {
   const unsigned least = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
   const unsigned most = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
   return second >= least && second <= most;
 }
 
-/// Bytes of the character at the front; 0 when there is none.
+/// Length of the first character; 0 if it is invalid.
 std::size_t character_length(std::string_view text) {
   const std::size_t length = length_by_first(byte_at(text, 0));
   if (length == 0 || length > text.size()) return 0;
@@ -38,14 +39,14 @@ std::size_t character_length(std::string_view text) {
   return length;
 }
 
-/// C0, DEL, and in UTF-8 C1, of which one is another way to write ESC [.
+/// C0, DEL, and C1 in UTF-8, where one of them is equivalent to ESC [.
 bool is_control(std::string_view character) {
   const unsigned first = byte_at(character, 0);
   return first < 0x20 || first == 0x7f ||
          (character.size() == 2 && first == 0xc2 && byte_at(character, 1) < 0xa0);
 }
 
-/// `map` gives what stands for a character; for a byte of none it gets "".
+/// `map` returns the replacement of a character; an invalid byte is passed as "".
 template <class Map>
 std::string mapped(std::string_view text, Map map) {
   std::string result;
@@ -111,7 +112,7 @@ std::string bounded(std::string text) {
   constexpr std::size_t kMostBytes = 2000, kEndBytes = 700, kBeginBytes = kMostBytes - kEndBytes;
   if (text.size() <= kMostBytes) return text;
   const std::string left = std::to_string(text.size() - kMostBytes);
-  // A character that is cut would no longer be UTF-8.
+  // A truncated character would not be valid UTF-8.
   return repaired_utf8(text.substr(0, kBeginBytes)) + " ... (" + left + " bytes left out) ... " +
          repaired_utf8(text.substr(text.size() - kEndBytes));
 }

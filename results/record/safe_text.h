@@ -1,4 +1,4 @@
-// Text that others wrote, made fit for a terminal, a line of a table, a file of UTF-8.
+// Makes text from outside safe for a terminal, a table's line, or a UTF-8 file.
 #pragma once
 
 #include <string>
@@ -6,32 +6,30 @@
 
 namespace sparkbench {
 
-/// Whether all of it is UTF-8, as RFC 3629 has it: no surrogates, nothing overlong.
+/// Whether all of it is valid UTF-8 by RFC 3629: no surrogates, no overlong sequences.
 bool is_utf8(std::string_view text);
 
-/// What is not UTF-8 becomes U+FFFD, a byte each.
+/// Replaces each invalid byte by U+FFFD.
 std::string repaired_utf8(std::string_view text);
 
-/// Repaired, and without what a terminal obeys: control characters become '?', but for newlines
-/// and tabs.
+/// Repaired, with control characters except newlines and tabs replaced by '?'.
 std::string printable(std::string_view text);
 
-/// Printable, and newlines and tabs become spaces.
+/// Printable, with newlines and tabs replaced by spaces.
 std::string one_line(std::string_view text);
 
-/// Text in a markdown file that shows as it is: no HTML, links, code or cells of a table begin in
-/// it.
+/// Text that shows literally in a markdown file: it starts no HTML, link, code or table cell.
 std::string markdown_text(std::string_view text);
 
-/// Text in a cell of a CSV file that a spreadsheet shows and does not compute: printable, and
-/// after an apostrophe if it begins as a formula does (OWASP, "CSV Injection").
+/// Text for a CSV cell that a spreadsheet shows and does not compute: printable, with a leading
+/// apostrophe if it begins like a formula (OWASP, "CSV Injection").
 std::string csv_text(std::string_view text);
 
-/// A message whose reader is to see its end: of a long one the middle is left out, and how much.
+/// A message with a readable end: replaces the middle of a long one by its length.
 std::string bounded(std::string text);
 
-/// Whether a shell would run `text` as one simple command: outside single quotes it has nothing
-/// that a shell obeys, and nowhere a control character.
+/// Whether a shell would run `text` as one simple command: no shell syntax outside single quotes,
+/// and no control characters anywhere.
 bool is_plain_command(std::string_view text);
 
 }  // namespace sparkbench

@@ -16,15 +16,15 @@ namespace {
 
 constexpr std::string_view kNoSpeedup = "W-NO-SPEEDUP", kOtherCard = "W-OTHER-CARD";
 
-/// What two cases must share to be compared: times do not depend on the seed. Two machines both
-/// have a cuda:0, so a GPU is known by its UUID where that is known.
+/// Cases are comparable if these agree; times do not depend on the seed. Two machines both have a
+/// cuda:0, so a GPU is identified by its UUID if known.
 std::string comparison_key(const CaseRecord& record) {
   const std::string uuid = record.provenance ? record.provenance->device_uuid.value_or("") : "";
   return fmt::format("{} on {} {}", make_problem_key(record.problem), record.device.value_or(""),
                      uuid);
 }
 
-/// "" of a case whose time says something.
+/// "" for a case with a usable time.
 std::string why_not_timed(const CaseRecord& record) {
   if (record.status == Status::kFailed) return "failed";
   if (!is_attempted(record)) return "was skipped";
@@ -33,13 +33,13 @@ std::string why_not_timed(const CaseRecord& record) {
   return record.valid ? "" : "has no valid time";
 }
 
-/// What cases of two cards of one model share; empty where the model is not known.
+/// Equal for cases on two cards of one model; empty if the model is unknown.
 std::string model_key(const CaseRecord& record) {
   if (!record.provenance || record.provenance->device_name.empty()) return {};
   return fmt::format("{} on {}", make_problem_key(record.problem), record.provenance->device_name);
 }
 
-/// The cases of one kernel, to be found by problem and card.
+/// The cases of one kernel, by problem and card.
 class ReferenceCases {
  public:
   ReferenceCases(const std::string& kernel, const std::vector<CaseRecord>& cases) {
@@ -53,7 +53,7 @@ class ReferenceCases {
 
   bool empty() const { return of_card_.empty(); }
 
-  /// Of the same card, else of one of the same model; null if there is none.
+  /// On the same card, or else on one of the same model; null if there is none.
   const CaseRecord* find(const CaseRecord& record) const {
     if (const auto same = of_card_.find(comparison_key(record)); same != of_card_.end()) {
       return same->second;
@@ -76,7 +76,7 @@ class ReferenceCases {
                   names.empty() ? "no cases" : fmt::format("{}", fmt::join(names, ", "))));
 }
 
-/// The speedup of a timed case, or why it has none.
+/// Sets the speed-up of a timed case, or returns why it has none.
 std::string compare(const std::string& reference, const CaseRecord* theirs, CaseRecord& record) {
   if (theirs == nullptr) return "has no case of this problem and device";
   if (std::string why = why_not_timed(*theirs); !why.empty()) return why + " on this problem";

@@ -60,7 +60,7 @@ TEST(Speedup, ThatWasMeasuredOtherwiseStays) {
   EXPECT_EQ(kernel.speedup->ratio, 3.5);
 }
 
-/// cublas-fp16 in 8 ms, torch-unfused in 6 ms, a kernel in 2 ms, compared with the first in turns.
+/// cublas-fp16 in 8 ms, torch-unfused in 6 ms, a kernel in 2 ms, interleaved with the first.
 RunRecord timed_run() {
   RunRecord run;
   run.cases = {timed("cublas-fp16", Role::kReference, 8.0),
@@ -118,7 +118,7 @@ TEST(CompareWithReference, SaysWhyACaseHasNoSpeedup) {
   EXPECT_EQ(run.cases[3].warnings[1].message, "torch-unfused has no valid time on this problem");
 }
 
-/// The UUID of a card that is cuda:0 of its machine.
+/// Sets the UUID of a card that is cuda:0 of its machine.
 CaseRecord of_card(const std::optional<std::string>& uuid, CaseRecord record) {
   record.provenance.emplace().device_uuid = uuid;
   return record;

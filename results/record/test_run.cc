@@ -16,14 +16,14 @@ Problem problem_of(int seqlen, bool causal) {
   problem.head_dim = 64;
   problem.mask = MaskSpec::causal_if(causal);
   problem.dropout_p = 0.1f;
-  problem.seed = 0xFEDCBA9876543210u;  // more than a double or a signed integer holds
+  problem.seed = 0xFEDCBA9876543210u;  // not exact in a double or a signed integer
   return problem;
 }
 
 CaseRecord case_of(const std::string& kernel, const Problem& problem) {
   CaseRecord record;
   record.problem = CaseProblem(Pass::kForward, problem);
-  record.problem.input.reset();  // as in records of before there was a choice
+  record.problem.input.reset();  // as in records older than this field
   record.problem.input_scale.reset();
   record.id = make_case_id(kernel, record.problem);
   record.config_hash = make_config_hash(record.id, problem.seed, {});

@@ -1,17 +1,17 @@
-// Records for the tests of this folder: one of every status, with and without times.
+// Records for the tests in results/: one of every status, with and without times.
 #pragma once
 
 #include "results/record/run_record.h"
 
 namespace sparkbench {
 
-/// A verified case on an emulated device: no times, a warning that says why.
+/// A verified case on an emulated device: no times, and a warning that says why.
 CaseRecord sample_emulated_case();
 
-/// A case of the same problem on a GPU, with every optional field set but the predicted ones.
+/// A case of the same problem on a GPU, with every optional field except the predicted ones.
 CaseRecord sample_timed_case();
 
-/// The same with a prediction: it took 0.824 ms, of which 0.8 were likely, and 0.7 to 1 possible.
+/// The same with a prediction: it took 0.824 ms; 0.8 were likely, in a band of 0.7 to 1.
 CaseRecord sample_predicted_case();
 
 /// An emulated run of two fused kernels and the unfused reference on two problems, then a skipped,

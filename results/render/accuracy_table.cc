@@ -23,7 +23,7 @@ using Format = std::string (*)(double value, int digits);
 
 struct MetricRule {
   std::string_view title;
-  double (*value)(const Accuracy&);  // NaN where there is none
+  double (*value)(const Accuracy&);  // NaN if there is none
   Average average;
   Format format;
 };
@@ -104,7 +104,7 @@ std::string legend(const AccuracyStudy& study) {
   return text + "\n";
 }
 
-/// One cell per kernel; "-" where it has no value.
+/// One cell per kernel; "-" if it has no value.
 std::vector<std::string> cells_of(const AccuracyStudy& study, const MetricRule& metric,
                                   int head_dim) {
   std::vector<std::string> cells;

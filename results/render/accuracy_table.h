@@ -8,10 +8,10 @@
 
 namespace sparkbench {
 
-/// A block per pass and output (results/study/accuracy_study.h): a line per metric and head dim
-/// that any kernel has a value of, a column per kernel. Metrics whose name begins with max, and
-/// lse_max_abs, are the largest of all cases; error_ratio is the geometric mean, every other metric
-/// the arithmetic one. "" when no kernel was verified.
+/// One block per pass and output (results/study/accuracy_study.h), with a line per metric and
+/// head_dim for which a kernel has a value and a column per kernel. Metrics named max... and
+/// lse_max_abs are maxima over all cases, error_ratio is the geometric mean, and every other metric
+/// the arithmetic mean. "" if no kernel was verified.
 std::string format_accuracy_table(const RunRecord& run, const TableView& view);
 
 }  // namespace sparkbench

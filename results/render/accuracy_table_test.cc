@@ -68,7 +68,7 @@ TEST(AccuracyTable, SaysWhatASampleTells) {
             std::string::npos);
 }
 
-/// Records of earlier versions do not know it.
+/// Records of earlier versions lack it.
 TEST(AccuracyTable, HasADashForAnUnknownWorstRow) {
   RunRecord run = sample_run();
   for (CaseRecord& record : run.cases) {

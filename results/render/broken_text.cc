@@ -18,14 +18,14 @@ std::size_t bytes_of(std::string_view text, int room) {
   return end;
 }
 
-/// Where the first line of a text that does not fit ends.
+/// End of the first line of a text that does not fit.
 std::size_t end_of_line(std::string_view text, int room) {
   const std::size_t most = bytes_of(text, room);
   const std::size_t space = text.substr(0, most + 1).rfind(' ');
   const std::size_t mark = text.substr(0, most).find_last_of("/,:+_");
   const std::size_t behind_mark = mark == std::string_view::npos ? 0 : mark + 1;
   const std::size_t before_space = space == std::string_view::npos ? 0 : space;
-  // A space is the better place, unless it leaves most of the line empty.
+  // Prefers a break at a space, unless that leaves most of the line empty.
   const std::size_t end =
       before_space > most / 2 ? before_space : std::max(before_space, behind_mark);
   return end == 0 ? std::max<std::size_t>(1, most) : end;

@@ -1,4 +1,4 @@
-// Text in lines of so many characters.
+// Breaks text into lines of limited length.
 #pragma once
 
 #include <string>
@@ -7,11 +7,11 @@
 
 namespace sparkbench {
 
-/// Of UTF-8, a character each.
+/// Counts UTF-8 characters.
 int characters_in(std::string_view text);
 
-/// Lines of at most `room` characters, those behind the first indented by `indent`, which is less.
-/// Broken at a space, which is left out, or behind one of "/,:+_", or else where the room ends.
+/// Lines of at most `room` characters. Lines after the first are indented by `indent`, which must
+/// be smaller. Breaks at a space, which is dropped, or after one of "/,:+_", or else at the limit.
 std::vector<std::string> broken(std::string_view text, int room, int indent = 0);
 
 }  // namespace sparkbench

@@ -120,7 +120,7 @@ std::string bound_by_cell(const CaseRecord& record) {
   return record.bound ? std::string(name_of(record.bound->binding)) : "";
 }
 
-/// "24"; "" of attention alone.
+/// "24"; "" for attention by itself.
 std::string attention_share_cell(const CaseRecord& record) {
   if (!record.layer || !record.layer->attention_share) return "";
   return significant(100 * *record.layer->attention_share, 2);
@@ -130,7 +130,7 @@ std::string launches_cell(const CaseRecord& record) {
   return record.layer ? std::to_string(record.layer->launches) : "";
 }
 
-/// Of a pattern; of any other mask it is known by heart.
+/// Only for a pattern; for the other masks readers know it.
 std::string density_cell(const CaseRecord& record) {
   if (!record.problem.pattern_spec || !record.mask_work) return "";
   const std::optional<double>& density = record.mask_work->density;
@@ -153,7 +153,7 @@ std::string unfused_memory_cell(const CaseRecord& record) {
 
 std::string device_cell(const CaseRecord& record) { return record.device.value_or(""); }
 
-/// "head\ndim": no column is wider than its cells for its title's sake.
+/// "head\ndim": splits titles, so that a title does not widen its column.
 std::string two_lines(std::string title) {
   const std::size_t bar = title.find('_');
   if (bar != std::string::npos) title[bar] = '\n';

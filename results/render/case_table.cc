@@ -30,9 +30,9 @@ struct ChosenColumn {
 };
 
 struct Choice {
-  std::vector<std::string> constants;  // of the head
+  std::vector<std::string> constants;  // for the heading
   std::vector<ChosenColumn> columns;
-  std::vector<std::string> left_out;  // for want of width
+  std::vector<std::string> left_out;  // columns that do not fit
 };
 
 bool all_equal_twin(const Axis& axis, const std::vector<CaseRecord>& cases) {
@@ -40,19 +40,19 @@ bool all_equal_twin(const Axis& axis, const std::vector<CaseRecord>& cases) {
                      [&](const CaseRecord& record) { return equals_twin(axis, record.problem); });
 }
 
-/// Whether the value, which all cases share, goes without saying: an id leaves it out too.
+/// Whether the value that all cases share is the default; an id omits it too.
 bool is_usual(const Axis& axis, const CaseRecord& record) {
   const std::vector<AxisValue>& usual = axis.id.usual;
   return std::find(usual.begin(), usual.end(), axis.access.get(record.problem)) != usual.end();
 }
 
-/// "seqlen" of an axis whose twin says nothing else.
+/// "seqlen" for an axis whose twin always has the same value.
 std::string heading_of(const Axis& axis, const std::vector<CaseRecord>& cases) {
   if (axis.name != std::string_view("seqlen_q")) return axis.heading;
   return all_equal_twin(find_axis("seqlen_k"), cases) ? "seqlen" : axis.heading;
 }
 
-/// The product of the two on every case; none where there is no such number.
+/// The product of the two axes, if it is the same for every case; none otherwise.
 std::optional<std::int64_t> shared_product(const Axis& a, const Axis& b,
                                            const std::vector<CaseRecord>& cases) {
   std::optional<std::int64_t> shared;
@@ -66,7 +66,7 @@ std::optional<std::int64_t> shared_product(const Axis& a, const Axis& b,
   return shared;
 }
 
-/// "batch 16384 / seqlen" of an extent that varies as another does; "" of one that does not.
+/// "batch 16384 / seqlen" for an extent that varies with another; "" otherwise.
 std::string derived_text(const Axis& axis, const std::vector<CaseRecord>& cases) {
   if (axis.derive == nullptr) return "";
   for (const char* const name : {"seqlen_q", "head_dim"}) {
@@ -83,7 +83,7 @@ bool is_named(const TableView& view, std::string_view name) {
   return std::find(view.columns.begin(), view.columns.end(), name) != view.columns.end();
 }
 
-/// The axis' column, or else what the head says of it.
+/// The axis's column, or its entry in the heading.
 void choose_axis(const CaseColumn& rule, const std::vector<CaseRecord>& cases, Choice& choice) {
   TextColumn column = text_column_of(rule, cases);
   if (has_no_value(column)) return;
@@ -133,7 +133,7 @@ void choose_result(const CaseColumn& rule, const std::vector<CaseRecord>& cases,
   choice.columns.push_back({&rule, result_column(rule, cases)});
 }
 
-/// What somebody asked for by name, in that order, whether it varies or not.
+/// The columns requested by name, in that order, even if they do not vary.
 void use_named_columns(const std::vector<CaseRecord>& cases, const TableView& view,
                        Choice& choice) {
   choice.columns.clear();
@@ -152,7 +152,8 @@ int width_of_all(const std::vector<ChosenColumn>& columns) {
   return width;
 }
 
-/// What gives way first, the highest: where the model says the problem, its axes do.
+/// The priority for dropping, highest first. If the model determines the problem, its axes go
+/// first.
 int rank_of(const ChosenColumn& column, bool has_models) {
   constexpr int kFirst = kOnlyWhenAsked - 1;
   return has_models && column.rule->axis != nullptr ? kFirst : column.rule->rank;
@@ -167,7 +168,7 @@ void fit(const TableView& view, Choice& choice) {
         choice.columns, {}, [&](const ChosenColumn& each) { return rank_of(each, has_models); });
     if (least == choice.columns.end() || rank_of(*least, has_models) == 0) return;
     const std::string name = least->rule->name;
-    const bool is_of_gradient = name.ends_with("_rel_l1");  // one alone would mislead
+    const bool is_of_gradient = name.ends_with("_rel_l1");  // a single one would mislead
     std::erase_if(choice.columns, [&](const ChosenColumn& each) {
       const bool gives_way =
           each.rule->name == name || (is_of_gradient && each.rule->name.ends_with("_rel_l1"));
@@ -181,7 +182,7 @@ Choice choose_columns(const std::vector<CaseRecord>& cases, const TableView& vie
   Choice choice;
   if (cases.empty()) return choice;
   for (const CaseColumn& rule : case_columns()) {
-    if (rule.name == view.by) continue;  // a line above each table says it
+    if (rule.name == view.by) continue;  // already in the line above each table
     if (rule.axis != nullptr) {
       choose_axis(rule, cases, choice);
     } else if (rule.name == "kernel" || rule.name == "model") {
@@ -209,7 +210,7 @@ std::string left_out_line(const Choice& choice, const TableView& view) {
                      *view.width, fmt::join(choice.left_out, ", "));
 }
 
-/// Names the columns that somebody asked for and no case fills.
+/// Names the requested columns that are empty for every case.
 std::string empty_line(const RunRecord& run, const Choice& choice) {
   std::vector<std::string> empty;
   bool is_of_time = false;
@@ -243,7 +244,7 @@ bool tells_cases(const ChosenColumn& column) {
          column.rule->name == "model";
 }
 
-/// Where another problem begins; none where most have one row.
+/// Rows at which the next problem begins; empty if most problems have one row.
 std::vector<std::size_t> breaks_between(const std::vector<CaseRecord>& cases,
                                         const std::vector<std::size_t>& rows) {
   std::vector<std::size_t> breaks;
@@ -256,7 +257,7 @@ std::vector<std::size_t> breaks_between(const std::vector<CaseRecord>& cases,
   return 2 * (breaks.size() + 1) > rows.size() ? std::vector<std::size_t>() : breaks;
 }
 
-/// Of the table's rows, those of one value.
+/// The rows with one value of the --by axis.
 std::string format_group(const Choice& choice, const std::vector<CaseRecord>& cases,
                          const std::vector<std::size_t>& rows, const TableView& view) {
   std::vector<TextColumn> columns;

@@ -1,4 +1,4 @@
-// The table of a sweep: a line per case, only the columns that vary, constants at its head.
+// The table of a sweep: one line per case, only columns that vary, constants in the heading.
 #pragma once
 
 #include <string>
@@ -8,17 +8,18 @@
 
 namespace sparkbench {
 
-/// Times are medians, memory is the measured peak or else the predicted one, "-" is no value.
+/// Times are medians. Memory is the measured peak, or else the predicted one. "-" means no value.
 ///
-/// Columns that no case has a value for are left out, and what all cases share is in the head, as
-/// is an extent that follows from another: "batch 16384 / seqlen". Where the view's width is too
-/// little, columns give way, and a line names them. Columns that the view names are all there, in
-/// blocks below each other where they do not fit, and so are all that have a value for "all".
+/// Columns without any value are dropped. Values that all cases share move to the heading, and so
+/// does an extent that follows from another: "batch 16384 / seqlen". If the view is too narrow,
+/// columns are dropped and a line names them. Columns that the view requests are all shown, in
+/// several blocks if necessary; "all" requests every column with a value.
 ///
-/// By an axis there is a table for each of its values, under a line that says it.
+/// With a --by axis there is one table per value, under a line with that value.
 std::string format_case_table(const RunRecord& run, const TableView& view);
 
-/// The kernel and the axes that vary in a run's cases, for the left of a table of some of them.
+/// The kernel and the axes that vary over a run's cases: the left columns for a table of some of
+/// them.
 std::vector<TextColumn> leading_columns(const std::vector<CaseRecord>& of_run,
                                         const std::vector<CaseRecord>& shown);
 

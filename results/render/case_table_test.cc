@@ -121,7 +121,7 @@ TEST(CaseTable, BreaksItsHeadAtAWidthThatSomebodyChose) {
   for (std::string line; std::getline(lines, line);) EXPECT_LE(line.size(), 70u) << line;
 }
 
-/// The emulated sample, a problem of it, with predictions of a kernel and of the baseline.
+/// One problem of the emulated sample, with predictions for a kernel and for the baseline.
 RunRecord predicted_run() {
   RunRecord run = sample_run();
   run.cases.resize(3);

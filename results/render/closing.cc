@@ -84,8 +84,8 @@ std::string rival_line(const FastestKernel& fastest, const Rival& rival) {
   return text + ".\n";
 }
 
-/// A line for the runner-up and for the other accumulator, and one for all others. The baseline is
-/// in the recommendation already.
+/// A line for the runner-up, one for the other accumulator, and one for all others. The
+/// recommendation already covers the baseline.
 std::string rival_lines(const FastestKernel& fastest) {
   std::string text;
   std::vector<std::string> others;
@@ -105,7 +105,7 @@ std::string rival_lines(const FastestKernel& fastest) {
   return text + fmt::format("Times as long as {}: {}.\n", fastest.kernel, fmt::join(others, ", "));
 }
 
-/// What of the run the comparison covers.
+/// Which part of the run the comparison covers.
 std::string scope_of(const FastestKernel& fastest) {
   std::string text = plural(fastest.problems, "problem");
   if (fastest.problems < fastest.all_problems) {

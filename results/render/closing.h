@@ -1,5 +1,5 @@
-// How a sweep ends: which kernel to use, what the other accumulator costs, how that is known, and
-// the next command.
+// The end of a sweep: which kernel to use, the cost of the other accumulator, the evidence, and the
+// next command.
 #pragma once
 
 #include <string>
@@ -12,20 +12,20 @@ namespace sparkbench {
 /// "2.95x".
 std::string times_text(double ratio);
 
-/// " (2.10x to 4.25x)"; "" where the doubt is not known.
+/// " (2.10x to 4.25x)"; "" if the uncertainty is unknown.
 std::string interval_of(const Lead& lead);
 
-/// Three or four lines, of which the first two come for each pass:
+/// Three or four lines; the first two are per pass:
 ///   Use A: 2.95x as fast as unfused-fp16 (2.10x to 4.25x), 258 MiB instead of 2.25 GiB, 0.50x its
 ///     error.
 ///   B (FP16-ACC) takes 1.14x as long as A (0.90x to 1.40x), with 7.9x its error.
 ///   Predicted, not timed: ... 8 problems.
 ///   Your own shape: sparkbench advise --headdim 64 ...
-/// Without a correct case that has a time or a prediction it says so. A kernel whose error was not
-/// checked is not recommended, unless nothing ran at all: the line then says that.
+/// Says so if no correct case has a time or a prediction. A kernel whose error was not checked is
+/// recommended only if nothing ran at all; the line then says that.
 std::string format_closing(const RunRecord& run);
 
-/// The third line alone: whether the times are measured or predicted, and how far to trust them.
+/// Only the third line: whether times are measured or predicted, and how reliable they are.
 std::string format_evidence(const RunRecord& run);
 
 }  // namespace sparkbench

@@ -31,7 +31,7 @@ class Shown {
     return std::any_of(run_.cases.begin(), run_.cases.end(), holds);
   }
 
-  /// "A or B": what the cases say, each once.
+  /// "A or B": the distinct names over the cases.
   template <class NameOf>
   std::string names(NameOf name_of_case) const {
     std::set<std::string> names;

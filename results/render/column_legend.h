@@ -1,4 +1,4 @@
-// What the columns of a table mean that do not explain themselves.
+// Explanations of the columns that need one.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace sparkbench {
 
-/// A line for each of the columns shown, by name, that needs one; "" when none does.
+/// One line for each shown column, by name, that needs one; "" if none does.
 std::string legend_of(const std::vector<std::string>& shown, const RunRecord& run);
 
 }  // namespace sparkbench

@@ -1,11 +1,11 @@
-// page.html, as it was when the program was built.
+// page.html at the time of the build.
 #pragma once
 
 #include <string_view>
 
 namespace sparkbench {
 
-/// With THE_RUN once, where the run's JSON belongs.
+/// Contains THE_RUN once, as the placeholder of the run's JSON.
 extern const std::string_view kPageTemplate;
 
 }  // namespace sparkbench

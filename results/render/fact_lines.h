@@ -1,4 +1,4 @@
-// What a thing has, a name and a text a line.
+// Facts about a thing: a name and a text per line.
 #pragma once
 
 #include <span>
@@ -12,9 +12,9 @@ struct Fact {
   std::string name, text;
 };
 
-/// "  name   text" a line each, the texts below each other; names take at least `name_width`. One
-/// that is too long for the view goes on below where it began, or, where names leave it too little
-/// room, indented by four.
+/// "  name   text", one per line, with aligned texts. Names take at least `name_width` columns. A
+/// text that is too long continues below its start or, if the names leave too little room, indented
+/// by four.
 std::string format_facts(std::span<const Fact> facts, const TableView& view, int name_width = 0);
 
 }  // namespace sparkbench

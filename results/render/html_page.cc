@@ -27,7 +27,7 @@ Json number_or_null(const std::optional<double>& value) {
   return value && std::isfinite(*value) ? Json(*value) : Json();
 }
 
-/// A number with what it may be off by: the middle half of the samples, or the prediction's band.
+/// A number with its uncertainty: the interquartile range of the samples, or the prediction's band.
 Json point(double low, double value, double high) {
   return {{"low", low}, {"value", value}, {"high", high}};
 }
@@ -36,9 +36,9 @@ bool has_measured_throughput(const CaseRecord& record) {
   return record.time_ms && record.tflops && record.valid;
 }
 
-/// TFLOP/s, measured or else predicted; null of neither.
+/// TFLOP/s, measured or else predicted; null without either.
 Json throughput_of(const CaseRecord& record) {
-  const double work = static_cast<double>(record.flops) * 1e-9;  // TFLOP/s of a millisecond
+  const double work = static_cast<double>(record.flops) * 1e-9;  // TFLOP/s times milliseconds
   if (has_measured_throughput(record)) {
     const TimeMs& ms = *record.time_ms;
     if (ms.q1 > 0 && ms.q3 > 0) return point(work / ms.q3, *record.tflops, work / ms.q1);
@@ -49,14 +49,13 @@ Json throughput_of(const CaseRecord& record) {
   return point(work / ms.high, record.predicted->tflops, work / ms.low);
 }
 
-/// Over which kernel, and how much faster by what was measured; null where there is no such ratio,
-/// or it may not be averaged.
+/// The baseline kernel and the measured ratio; null if there is none, or if it may not be averaged.
 Json speedup_of(const CaseRecord& record) {
   if (!is_usable(record) || !record.valid || !record.speedup) return {};
   return {{"over", one_line(record.speedup->over)}, {"value", record.speedup->ratio}};
 }
 
-/// The same of what is predicted, with its band.
+/// The same for predictions, with the band.
 Json predicted_speedup_of(const CaseRecord& record) {
   if (!record.predicted || !record.predicted->speedup) return {};
   if (record.status == Status::kIncorrect || record.status == Status::kFailed) return {};
@@ -70,7 +69,7 @@ Json predicted_speedup_of(const CaseRecord& record) {
   return json;
 }
 
-/// What stands where a point would: as of results/plot.py.
+/// The mark in place of a point, as in results/plot.py.
 std::string mark_of(const CaseRecord& record) {
   const std::string code = record.reason && !record.predicted ? record.reason->code : "";
   if (code == "E-OUT-OF-MEMORY" || code == "E-OOM-PREDICTED") return "OOM";
@@ -90,7 +89,7 @@ std::string mark_of(const CaseRecord& record) {
   return "";
 }
 
-/// None of a kernel that has no such pass.
+/// Null for a kernel that does not support the pass.
 Json memory_of(const CaseRecord& record) {
   if (!record.memory_bytes || mark_of(record) == "n/s") return {};
   const double mib =
@@ -106,7 +105,7 @@ Json error_of_case(const CaseRecord& record) {
   return point(value, value, value);
 }
 
-/// "head_dim 64, mask causal": what tells apart the panels of a figure.
+/// "head_dim 64, mask causal": the varying values that identify a figure's panel.
 std::string panel_of(const CaseRecord& record, const std::vector<const Axis*>& varying) {
   std::vector<std::string> parts;
   for (const Axis* axis : varying) {
@@ -118,7 +117,7 @@ std::string panel_of(const CaseRecord& record, const std::vector<const Axis*>& v
 
 bool is_length(const Axis& axis) { return axis.name == std::string_view("seqlen_q"); }
 
-/// The axes that vary, but the length, and those that are like their twin in each case.
+/// The axes that vary, except the length and axes that equal their twin in every case.
 std::vector<const Axis*> varying_axes(const std::vector<CaseRecord>& cases) {
   std::vector<const Axis*> varying;
   for (const Axis* axis : problem_axes_of(Workload::kLayer)) {
@@ -135,13 +134,13 @@ std::vector<const Axis*> varying_axes(const std::vector<CaseRecord>& cases) {
   return varying;
 }
 
-/// What stands below a figure's bars: the length, or the model whose shape it is.
+/// The label below a figure's bars: the length, or the model.
 Json length_of(const CaseRecord& record) {
   if (record.problem.model) return one_line(*record.problem.model);
   return record.problem.seqlen_q;
 }
 
-/// Whether the length and the other axes say what the axis is, as --batch auto does.
+/// Whether the length and the other axes determine the axis, as with --batch auto.
 bool follows(const Axis& axis, const std::vector<const Axis*>& others,
              const std::vector<CaseRecord>& cases) {
   std::map<std::string, AxisValue> values;
@@ -152,11 +151,12 @@ bool follows(const Axis& axis, const std::vector<const Axis*>& others,
   });
 }
 
-/// The axes that tell panels apart, as of results/plot.py: those that vary, but what follows.
+/// The axes with a panel per value, as in results/plot.py: those that vary and do not follow
+/// others.
 std::vector<const Axis*> panel_axes(const std::vector<CaseRecord>& cases) {
   std::vector<const Axis*> own = varying_axes(cases), derived;
   const bool of_models = std::any_of(cases.begin(), cases.end(), [](const CaseRecord& record) {
-    return record.problem.model.has_value();  // whose name says the shape
+    return record.problem.model.has_value();  // whose name determines the shape
   });
   const auto end = std::stable_partition(own.begin(), own.end(), [&](const Axis* axis) {
     return axis->derive == nullptr && !of_models;
@@ -211,8 +211,7 @@ std::string device_kind(const RunRecord& run) {
   return fmt::format("{} ({})", device.name, name_of(device.kind));
 }
 
-/// "sparkbench sweep --preset quick, a404e1ec0b (modified), 2026-11-28": what makes one page
-/// another than the next.
+/// "sparkbench sweep --preset quick, a404e1ec0b (modified), 2026-11-28": distinguishes pages.
 std::string title_of(const RunRecord& run) {
   std::vector<std::string> words = {"sparkbench"};
   if (run.run.argv.size() > 1) {
@@ -224,13 +223,13 @@ std::string title_of(const RunRecord& run) {
                               run.run.started_at.substr(0, 10)));
 }
 
-/// Everything before the first empty line: device, constants, what the columns mean.
+/// Everything before the first empty line: device, constants, the legend.
 std::string head_text(const RunRecord& run) {
   const std::string table = format_case_table(run, {.columns = {"all"}});
   return table.substr(0, table.find("\n\n"));
 }
 
-/// In a page no text of a run may end the element that it stands in.
+/// No text of a run may close the HTML element that contains it.
 std::string json_for_a_page(const Json& json) {
   const std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
   std::string safe;
@@ -244,7 +243,7 @@ std::string json_for_a_page(const Json& json) {
   return safe;
 }
 
-/// As HTML's text.
+/// Escaped as HTML text.
 std::string escaped(std::string_view text) {
   std::string safe;
   for (const char character : text) {
@@ -271,7 +270,7 @@ std::string format_html_page(const RunRecord& run) {
                          {"columns", columns_json(columns)},
                          {"rows", rows_json(run.cases, columns)}};
   std::string page(kPageTemplate);
-  put(json_for_a_page(document), "THE_RUN", page);  // before what stands above it
+  put(json_for_a_page(document), "THE_RUN", page);  // first: the title may contain the placeholder
   put(escaped(title_of(run)), "THE_TITLE", page);
   return page;
 }

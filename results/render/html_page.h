@@ -1,4 +1,4 @@
-// A run as one page for a browser: a table that sorts and filters, and figures, with no other file.
+// A run as one page for a browser: a table with sorting and filters, and figures, in a single file.
 #pragma once
 
 #include <string>
@@ -7,8 +7,8 @@
 
 namespace sparkbench {
 
-/// page.html with the run in it, as JSON. What others wrote in the run is text there and nothing
-/// else. The page keeps how it is sorted and filtered behind the `#` of its address.
+/// page.html with the run as JSON. Text from outside is inert. The page stores its sorting and
+/// filters after the `#` of its address.
 std::string format_html_page(const RunRecord& run);
 
 }  // namespace sparkbench

@@ -12,7 +12,7 @@ namespace {
 
 using Layers = std::vector<const CaseRecord*>;
 
-/// Timed, or else predicted: a table has no mixture of both.
+/// Timed, or else predicted; one table does not mix them.
 std::optional<double> ms_of(const StageOutcome& stage, bool is_measured) {
   if (is_measured) return stage.time_ms;
   return stage.predicted_ms ? std::optional(stage.predicted_ms->likely) : std::nullopt;
@@ -39,7 +39,7 @@ std::vector<TextColumn> layer_columns(const RunRecord& run, const Layers& layers
   return leading_columns(run.cases, cases);
 }
 
-/// In the order in which they first come.
+/// In the order of first appearance.
 std::vector<std::string> names_of_stages(const Layers& layers) {
   std::vector<std::string> names;
   for (const CaseRecord* record : layers) {
@@ -76,7 +76,7 @@ std::string stages_table(const RunRecord& run, const Layers& layers, bool is_mea
                      format_columns(columns, view, leading));
 }
 
-/// In the order in which they first come.
+/// In the order of first appearance.
 std::vector<std::string> names_of_errors(const Layers& layers) {
   std::vector<std::string> names;
   for (const CaseRecord* record : layers) {

@@ -1,4 +1,4 @@
-// The stages of encoder layers: where their time goes.
+// The stages of encoder layers: the breakdown of their time.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@
 
 namespace sparkbench {
 
-/// A row for each layer with a time, measured or else predicted: of each stage its milliseconds,
-/// and the errors of each that was verified. "" without any.
+/// One row for each layer with a time, measured or else predicted: the milliseconds of each stage,
+/// and the errors of each verified stage. "" if there are none.
 std::string format_layer_table(const RunRecord& run, const TableView& view);
 
 }  // namespace sparkbench

@@ -12,7 +12,7 @@ std::string significant(double value, int digits) {
   if (!std::isfinite(value)) return "-";
   if (value == 0.0) return "0";
   if (std::abs(value) < 1e-4) return fmt::format("{:.{}e}", value, digits - 1);
-  // Rounding may carry into another place (9.996 to 10.0), so the place is read after rounding.
+  // Rounding may carry into the next digit (9.996 to 10.0), so the exponent is read after rounding.
   const std::string rounded = fmt::format("{:.{}e}", value, digits - 1);
   const int exponent = std::stoi(rounded.substr(rounded.find('e') + 1));
   return fmt::format("{:.{}f}", value, std::max(0, digits - 1 - exponent));

@@ -8,7 +8,7 @@
 namespace sparkbench {
 namespace {
 
-/// What a reader looks for first stands left of the rest: how fast, how large, how wrong.
+/// The first columns from the left: speed, memory, error.
 constexpr auto kFirst = std::to_array<std::string_view>(
     {"time_ms", "predicted_ms", "speedup", "predicted_speedup", "memory", "rel_l1", "dq_rel_l1",
      "dk_rel_l1", "dv_rel_l1", "status"});
@@ -17,13 +17,13 @@ bool is_identity(const CaseColumn& column) {
   return column.axis != nullptr || column.name == "kernel" || column.name == "model";
 }
 
-/// 0 of the kernel and the axes; then what is of kFirst, in its order; then the rest.
+/// 0 for the kernel and the axes; then kFirst in its order; then the rest.
 std::ptrdiff_t place_of(const CaseColumn& column) {
   if (is_identity(column)) return 0;
   return 1 + (std::find(kFirst.begin(), kFirst.end(), column.name) - kFirst.begin());
 }
 
-/// All that have a value, in the page's order.
+/// All columns with a value, in the page's order.
 std::vector<const CaseColumn*> columns_with_values(const std::vector<CaseRecord>& cases) {
   std::vector<const CaseColumn*> columns;
   for (const CaseColumn& column : case_columns()) {
@@ -34,7 +34,7 @@ std::vector<const CaseColumn*> columns_with_values(const std::vector<CaseRecord>
   return columns;
 }
 
-/// What all cases share is in the head, or of no interest beside what is first.
+/// Values that all cases share are in the heading; others are secondary to the first columns.
 bool is_shown_at_first(const CaseColumn& column, const std::vector<CaseRecord>& cases) {
   if (column.rank == kOnlyWhenAsked) return false;
   const bool is_first = std::find(kFirst.begin(), kFirst.end(), column.name) != kFirst.end();

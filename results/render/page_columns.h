@@ -1,4 +1,4 @@
-// The columns of the page's table: their order, and which are there at first.
+// The columns of the page's table: their order, and which are visible at first.
 #pragma once
 
 #include <string>
@@ -15,8 +15,8 @@ struct PageColumn {
   bool is_axis = false;   // the page filters by its values
 };
 
-/// Those that have a value: kernel and axes, then how fast, how large and how wrong with the
-/// status, then the rest. Of axes and of the rest only what varies is shown at first.
+/// Columns with a value: kernel and axes, then speed, memory, error and status, then the rest. Axes
+/// and the rest are visible at first only if they vary.
 std::vector<PageColumn> page_columns(const std::vector<CaseRecord>& cases);
 
 }  // namespace sparkbench

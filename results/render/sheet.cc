@@ -32,8 +32,8 @@ bool is_shared(const TextColumn& column) {
                                                        std::not_equal_to<>()) == column.cells.end();
 }
 
-/// Cuts off what all names begin with, up to a slash, and tells it. Names of as many parts as each
-/// other have it cut from the middle, too.
+/// Cuts the common beginning of all names, up to a slash, and returns it. If all names have the
+/// same number of parts, common parts in the middle are cut too.
 std::string cut_shared_parts(std::vector<std::string>& names) {
   if (names.size() < 2) return "";
   std::vector<Parts> parts;
@@ -65,7 +65,7 @@ std::string cut_shared_parts(std::vector<std::string>& names) {
     for (std::size_t i = 0; i < each.size(); ++i) {
       if (i >= is_kept.size() || is_kept[i]) kept.push_back(each[i]);
     }
-    if (kept.empty()) return "";  // two rows of one name
+    if (kept.empty()) return "";  // two rows with one name
     cut.push_back(fmt::format("{}", fmt::join(kept, "/")));
   }
   names = std::move(cut);

@@ -1,5 +1,5 @@
-// A table whose columns have names, for all that is no table of cases: kernels' machine code, the
-// cycles of stages, two runs' differences. It shows what varies, and says the rest in its head.
+// A table with named columns for everything but cases: machine code, stage cycles, differences of
+// runs. It shows columns that vary and puts the others into its heading.
 #pragma once
 
 #include <span>
@@ -11,23 +11,23 @@
 namespace sparkbench {
 
 struct SheetColumn {
-  std::string name;  // as --columns takes it
-  TextColumn text;   // a cell that is "-" has no value
+  std::string name;  // as in --columns
+  TextColumn text;   // a cell "-" has no value
 };
 
 struct Sheet {
-  std::string title;  // a line; may be empty
-  /// The first says which row it is: names of parts between slashes.
+  std::string title;  // one line; may be empty
+  /// The first column identifies the row: names of parts between slashes.
   std::vector<SheetColumn> columns;
 };
 
-/// The names of all columns, each once, "all" last: what --columns takes.
+/// The names of all columns, without duplicates, "all" last: the values of --columns.
 std::vector<std::string> column_names(std::span<const Sheet> sheets);
 
-/// Title and table. The head has what all rows share: values of columns, and parts of the first
-/// column, where it then stands as "volta-fp32acc/*/d64". A column without a value is left out.
-/// `view.columns` asks for columns by name, which then all are there, behind the first; a sheet
-/// that has none of them is nothing. "all" is for every column, and folds nothing.
+/// Title and table. The heading has what all rows share: column values, and parts of the first
+/// column, which then reads "volta-fp32acc/*/d64". Empty columns are dropped. `view.columns`
+/// requests columns by name, which are then all shown after the first; a sheet with none of them
+/// gives "". "all" requests every column and folds nothing.
 std::string format_sheet(const Sheet& sheet, const TableView& view);
 
 }  // namespace sparkbench

@@ -16,7 +16,7 @@
 namespace sparkbench {
 namespace {
 
-/// A code, its first message, and how many cases have it.
+/// A code, its first message, and the number of cases with it.
 struct Note {
   std::string code;
   std::string message;
@@ -64,15 +64,15 @@ std::string format_notes(std::string_view title, const std::vector<Note>& notes,
   return text;
 }
 
-constexpr int kMostReasons = 3;  // of a code, each in a line of its own
+constexpr int kMostReasons = 3;  // lines for the reasons of one code
 
-/// A line for each reason; of a code with many, those of the most cases.
+/// One line per reason; for a code with many reasons, the most frequent ones.
 std::string format_skips(const std::vector<CaseRecord>& cases, const TableView& view) {
   std::vector<const CaseRecord*> all;
   all.reserve(cases.size());
   for (const CaseRecord& record : cases) all.push_back(&record);
   std::vector<Note> notes;
-  std::map<std::string, Note> rest;  // by code, what is not in a line of its own
+  std::map<std::string, Note> rest;  // by code: cases without a line of their own
   std::map<std::string, int> lines;
   for (const SkipReason& reason : skip_reasons(all)) {
     if (lines[reason.code]++ < kMostReasons) {
@@ -90,8 +90,8 @@ std::string format_skips(const std::vector<CaseRecord>& cases, const TableView& 
   return format_notes("skipped", notes, view);
 }
 
-/// What repeats the case. The record may be another's: what is no plain command, which a reader
-/// might paste into a shell, is not shown.
+/// The command that repeats the case. The record may come from outside, so only a plain command is
+/// shown: a reader might paste it into a shell.
 std::string repeat_line(const CaseRecord& record, bool is_markdown) {
   const bool ends_code = is_markdown && record.repro.find('`') != std::string::npos;
   if (!is_plain_command(record.repro) || ends_code) {
@@ -101,7 +101,7 @@ std::string repeat_line(const CaseRecord& record, bool is_markdown) {
   return fmt::format("  repeat: {}{}{}\n", quote, record.repro, quote);
 }
 
-/// All of them in a file; on a terminal the first few.
+/// All of them in a file; the first few on a terminal.
 std::string format_failures(const std::vector<CaseRecord>& cases, const TableView& view) {
   constexpr int kMostOnATerminal = 10;
   const bool is_markdown = view.style == TableStyle::kMarkdown;

@@ -148,7 +148,7 @@ TEST(Summary, SaysThatCasesAreMissing) {
   EXPECT_NE(format_summary(run, {}).find("\nNot complete: cases of the sweep"), std::string::npos);
 }
 
-/// A record may be somebody else's.
+/// A record may come from outside.
 TEST(Summary, LetsNothingOfARecordBeMarkdown) {
   RunRecord run = sample_run();
   for (CaseRecord& record : run.cases) {

@@ -30,7 +30,7 @@ std::string title_in_a_line(std::string title) {
   return one_line(title);
 }
 
-/// The columns as they are shown. Others may have written the cells: no newline ends a row early.
+/// The columns in their final form. Cells may come from outside: no newline may end a row early.
 std::vector<TextColumn> shown_columns(std::vector<TextColumn> columns, TableStyle style) {
   for (TextColumn& column : columns) {
     column.title = printable(column.title);
@@ -47,7 +47,7 @@ std::string padded(std::string_view cell, const TextColumn& column, int width) {
   return column.right_aligned ? space + std::string(cell) : std::string(cell) + space;
 }
 
-/// The cells of one line; spaces at its end are left out.
+/// The cells of one line, without trailing spaces.
 std::string joined(const std::vector<std::string>& cells, TableStyle style, int gap) {
   const bool is_markdown = style == TableStyle::kMarkdown;
   std::string line = is_markdown ? "| " : "";
@@ -66,7 +66,7 @@ std::string dashes_below(const TextColumn& column, int width, TableStyle style) 
   return dashes;
 }
 
-/// The lines of the titles, which end on the last one.
+/// The lines of the titles, aligned at the bottom.
 std::string format_titles(const std::vector<TextColumn>& columns, const std::vector<int>& widths,
                           const TableView& view, int gap) {
   std::size_t height = 1;
@@ -95,7 +95,7 @@ int gap_of(const std::vector<int>& widths, const TableView& view) {
 }
 
 struct TableLine {
-  std::size_t row, line;  // of a row whose cells have several
+  std::size_t row, line;  // the line within a row whose cells have several lines
 };
 
 std::vector<std::string> cells_of_line(const std::vector<TextColumn>& columns,
@@ -113,9 +113,9 @@ std::vector<std::string> cells_of_line(const std::vector<TextColumn>& columns,
   return cells;
 }
 
-/// Cells of more characters than `most`, or than a column is narrow, get several lines.
+/// Breaks cells longer than `most`, or longer than a narrow column, into several lines.
 void break_cells(TextColumn& column, int most) {
-  constexpr int kNarrow = 16;  // of a name, or of a number with its doubt
+  constexpr int kNarrow = 16;  // for a name, or for a number with its uncertainty
   most = std::max(most, kNarrow);
   for (std::string& cell : column.cells) {
     if (characters_in(cell) <= most) continue;
@@ -147,8 +147,8 @@ std::string format_block(const std::vector<TextColumn>& columns, const TableView
   return text;
 }
 
-/// Columns that are wider than is left to them are broken into lines, within their cells: of those
-/// that begin each block so much that two fifths of a line, or what the others leave, is theirs.
+/// Breaks columns that are too wide into lines within their cells. The leading columns of each
+/// block may take two fifths of a line, or what the others leave.
 void narrow(std::vector<TextColumn>& columns, std::size_t leading, const TableView& view) {
   if (!view.width || view.style == TableStyle::kMarkdown) return;
   const auto room_beside = [&](std::size_t first, std::size_t end, std::size_t column) {
@@ -167,7 +167,7 @@ void narrow(std::vector<TextColumn>& columns, std::size_t leading, const TableVi
   for (std::size_t i = leading; i < columns.size(); ++i) break_cells(columns[i], room);
 }
 
-/// As many columns from `from` on as fit behind the leading ones, and at least one.
+/// As many columns from `from` on as fit after the leading ones, and at least one.
 std::size_t end_of_block(const std::vector<TextColumn>& columns, std::size_t leading,
                          std::size_t from, const TableView& view) {
   if (!view.width || view.style == TableStyle::kMarkdown) return columns.size();
@@ -205,7 +205,7 @@ std::string wrapped_line(std::string_view line, int width) {
   while (characters_in(line) + static_cast<int>(indent.size()) > width) {
     const std::size_t room = static_cast<std::size_t>(width) - indent.size();
     std::size_t space = line.substr(0, room + 1).rfind(' ');
-    // A number keeps its percent sign.
+    // Keeps a number and its percent sign together.
     if (line.substr(std::min(space, line.size())).starts_with(" %")) {
       space = line.substr(0, space).rfind(' ');
     }
@@ -268,7 +268,7 @@ std::string wrapped(std::string_view text, const TableView& view) {
   for (const std::string& line : lines_in(text)) {
     result += (line.starts_with(' ') ? line : wrapped_line(line, *view.width)) + "\n";
   }
-  result.pop_back();  // behind the last line, which a newline ends or not
+  result.pop_back();  // after the last line, whether or not it ends in a newline
   return result;
 }
 

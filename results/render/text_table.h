@@ -1,4 +1,4 @@
-// A table of text, aligned for a terminal or as markdown.
+// A text table, aligned for a terminal or as markdown.
 #pragma once
 
 #include <cstddef>
@@ -11,47 +11,47 @@ namespace sparkbench {
 
 enum class TableStyle { kTerminal, kMarkdown };
 
-/// What a terminal may colour.
+/// Colours for a terminal.
 enum class Ink { kPlain, kStrong, kGood, kDoubtful, kBad };
 
-/// How to show tables, and to whom.
+/// The target of tables and their layout.
 struct TableView {
   TableStyle style = TableStyle::kTerminal;
-  std::optional<int> width = {};          // characters of a line; none: as wide as it comes
-  bool wraps_text = false;                // sentences too are broken at the width
-  bool has_color = false;                 // a terminal that obeys ANSI codes
-  std::vector<std::string> columns = {};  // of the cases' table, by name; empty: what matters
-  std::string by = {};                    // an axis (results/study/case_filter.h): a table a value
+  std::optional<int> width = {};          // characters per line; none: unlimited
+  bool wraps_text = false;                // also breaks sentences at the width
+  bool has_color = false;                 // a terminal with ANSI codes
+  std::vector<std::string> columns = {};  // of the cases' table, by name; empty: the default choice
+  std::string by = {};                    // an axis (case_filter.h) with a table per value
 };
 
 struct TextColumn {
-  std::string title;               // of several lines, if it has newlines
-  std::vector<std::string> cells;  // as many as every other column's
-  bool right_aligned = true;       // numbers are
+  std::string title;               // several lines if it has newlines
+  std::vector<std::string> cells;  // as many as in every other column
+  bool right_aligned = true;       // for numbers
   Ink (*ink)(std::string_view cell) = nullptr;
 };
 
-/// As the view's style has it: in markdown by markdown_text().
+/// In the view's style; for markdown by markdown_text().
 std::string in_style(std::string text, const TableView& view);
 
-/// Between two columns of a terminal's table: two spaces where they fit, or else one.
+/// Spaces between two columns of a terminal's table: two if they fit, else one.
 inline constexpr int kColumnGap = 2, kNarrowGap = 1;
 
-/// Characters that the column takes: of its widest line.
+/// Width of the column's widest line.
 int width_of(const TextColumn& column);
 
-/// Lines, each ending in a newline; nothing when there is no column. A terminal's table wider than
-/// the view comes in blocks below each other, each of which begins with the first `leading` columns
-/// again. Cells that are too long even so come in several lines; a title may still be wider. An
-/// empty line stands before each of the rows `breaks` of a terminal's table.
+/// Lines, each ending in a newline; "" without columns. A terminal's table that is wider than the
+/// view is split into blocks, each of which repeats the first `leading` columns. Cells that are
+/// still too long are broken into lines; a title may still be wider. In a terminal's table an empty
+/// line precedes each of the rows `breaks`.
 std::string format_columns(const std::vector<TextColumn>& columns, const TableView& view,
                            std::size_t leading = 1, const std::vector<std::size_t>& breaks = {});
 
-/// `text` in that ink where the view has colour.
+/// `text` in that colour if the view has colours.
 std::string inked(std::string_view text, Ink ink, const TableView& view);
 
-/// Lines that are wider than the view are broken at spaces, if it wraps text; what follows of such
-/// a line is indented by two. An indented line, one to be copied, stays whole.
+/// Breaks lines that are wider than the view at spaces, if it wraps text; continuation lines are
+/// indented by two. An indented line, which is to be copied, stays whole.
 std::string wrapped(std::string_view text, const TableView& view);
 
 }  // namespace sparkbench

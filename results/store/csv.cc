@@ -82,7 +82,7 @@ constexpr std::array<std::string_view, 12> kGradientColumns = {"max_abs",
                                                                "bitwise_repeatable",
                                                                "output_hash"};
 
-/// Fields of Accuracy since 1.7.0: their columns follow all earlier ones.
+/// Fields of Accuracy since 1.7.0; their columns follow all earlier ones.
 constexpr std::array<std::string_view, 4> kLateColumns = {"checked_rows", "weighted",
                                                           "worst_row_rel_l1", "worst_row"};
 
@@ -90,7 +90,7 @@ bool is_late(std::string_view leaf) {
   return std::find(kLateColumns.begin(), kLateColumns.end(), leaf) != kLateColumns.end();
 }
 
-/// Whether a leaf is in the JSON only: lists of times, and most of what is known of a gradient.
+/// Whether a leaf is only in the JSON: lists of times, and most fields of gradients.
 bool is_left_out(std::string_view group, std::string_view leaf) {
   if (group.empty() && leaf == "parts") return true;
   if (group == "layer" && (leaf == "stages" || leaf == "errors")) return true;
@@ -101,7 +101,7 @@ bool is_left_out(std::string_view group, std::string_view leaf) {
          kGradientColumns.end();
 }
 
-/// Appends the cells of `value`, or empty ones of the same columns when it is null.
+/// Appends the cells of `value`, or as many empty ones if it is null.
 template <class T>
 void append_cells(const std::string& name, const T* value, Row& row) {
   if constexpr (IsOptional<T>::value) {
@@ -141,7 +141,7 @@ Row row_of(const CaseRecord& record, const RunRecord& run) {
   return row;
 }
 
-/// RFC 4180: quoted when it holds a comma, a quote or a line break; quotes doubled.
+/// RFC 4180: quoted if it contains a comma, a quote or a line break; quotes doubled.
 std::string quoted(const std::string& text) {
   if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
   std::string quotes_doubled;
@@ -160,7 +160,7 @@ void for_each_row(const RunRecord& run, Use use) {
   }
 }
 
-/// The indices of the columns that say something of this run.
+/// The indices of the columns that --csv keeps for this run.
 std::vector<std::size_t> lean_indices(const RunRecord& run) {
   const Row head = row_of({}, run);
   std::vector<LeanColumn> columns;

@@ -19,7 +19,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-/// The axes that stand in `problem`, or beside it, in the order of sweeps/axes_test.cc.
+/// The axes that are inside `problem`, or beside it, in the order of sweeps/axes_test.cc.
 std::string axis_columns(bool is_of_case) {
   std::string columns;
   for (const Axis* axis : recorded_axes()) {
@@ -110,7 +110,7 @@ TEST(Csv, HasARowPerCaseWithNullsEmpty) {
   EXPECT_EQ(lines[1].substr(0, lines[1].find("fp32,fwd")),
             "volta-fp32acc/fwd/b1/h2/sq128/sk128/d64/full/p0.1," +
                 sample_run().cases[0].config_hash + ",volta-fp32acc,fused,");
-  // Axes that are yet to come stand between these two.
+  // New axes go between these two.
   for (const char* const cells : {",fwd,1,2,128,128,64,false,full,0.1,",
                                   ",0.1015625,0.125,18364758544493064720,,,,,,,,,,,ok,,,true,"
                                   "W-EMULATED-NO-TIME,,,,,,,,,,,,,,,,,8388608,"}) {
@@ -126,7 +126,7 @@ std::vector<std::string> cells_of(const std::string& line) {
   return cells;
 }
 
-/// The cells of one column, header excluded; none of the cells before it is quoted.
+/// The cells of one column without the header; no cell before it may be quoted.
 std::vector<std::string> column_in(const std::string& csv, const std::string& name) {
   std::vector<std::string> column;
   std::size_t index = 0;
@@ -187,7 +187,7 @@ TEST(Csv, HasNoMetricOfNonfiniteOutputs) {
 TEST(Csv, TellsInEveryRowWhereItIsFrom) {
   RunRecord run = sample_run();
   run.build.git_sha = "def";
-  run.cases = {sample_emulated_case(), sample_timed_case()};  // the second is another run's
+  run.cases = {sample_emulated_case(), sample_timed_case()};  // the second belongs to another run
   run.cases[1].warnings.clear();
   run.cases[1].reason.reset();
   EXPECT_EQ(column_of(run, "run_id"),

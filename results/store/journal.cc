@@ -19,7 +19,7 @@
 namespace sparkbench {
 namespace {
 
-/// No row of a thousand samples is nearly as long; what is longer is not kept in memory.
+/// A row with a thousand samples is much shorter; longer rows are not read into memory.
 constexpr std::uint64_t kMostRowBytes = std::uint64_t{64} << 20;
 
 [[noreturn]] void fail(const std::filesystem::path& path, std::string_view wrong) {
@@ -28,8 +28,8 @@ constexpr std::uint64_t kMostRowBytes = std::uint64_t{64} << 20;
 
 [[noreturn]] void fail(const std::filesystem::path& path) { fail(path, std::strerror(errno)); }
 
-/// Throws std::invalid_argument unless the row is as it was written. Then `must_be_sealed` is
-/// whether the next one must be.
+/// Throws std::invalid_argument unless the row is as written. Sets `must_be_sealed` to whether the
+/// next row must have a hash.
 CaseRecord read_row(const FileLine& line, bool& must_be_sealed) {
   if (line.bytes == 0) throw std::invalid_argument("is blank");
   if (line.bytes > line.text.size()) {
@@ -37,7 +37,7 @@ CaseRecord read_row(const FileLine& line, bool& must_be_sealed) {
   }
   const SealState seal = seal_state(line.text, kRowSeal);
   const bool has_hash = line.text.find("\"row_hash\"") != std::string_view::npos;
-  if (has_hash && seal != SealState::kFits) {  // also one that does not stand where it was written
+  if (has_hash && seal != SealState::kFits) {  // also for a hash in the wrong place
     throw std::invalid_argument("row_hash does not fit: the row was changed since it was written");
   }
   if (seal == SealState::kNone && must_be_sealed) {
@@ -48,7 +48,7 @@ CaseRecord read_row(const FileLine& line, bool& must_be_sealed) {
   return record;
 }
 
-/// A line that a crash tore off is none, but a last row may lack its newline alone.
+/// A line that a crash cut off is not a row, but the last row may lack only its newline.
 bool is_torn(const FileLine& line) {
   if (line.is_ended) return false;
   try {
@@ -69,7 +69,7 @@ void for_each_line(const std::filesystem::path& path,
   }
 }
 
-/// Neither through a link, which may lead out of the folder, nor waiting for a pipe's reader.
+/// Does not follow a link, which may lead out of the folder, and does not wait for a pipe's reader.
 int open_to_append(const std::filesystem::path& path) {
   const int file =
       open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
@@ -101,7 +101,7 @@ void Journal::append(const CaseRecord& record) {
   const std::string line = journal_row(record) + "\n";
   if (!file_.write_durably(line)) {
     const int why = errno;
-    // Should this fail too, the next reader cuts the torn line off.
+    // If this fails too, the next reader cuts the incomplete line off.
     [[maybe_unused]] const int ignored = ftruncate(file_.get(), static_cast<off_t>(bytes_));
     errno = why;
     fail(path_);

@@ -74,7 +74,7 @@ TEST(Journal, IsEmptyBeforeTheFirstCase) {
   EXPECT_TRUE(read_journal(folder.path() / "cases.jsonl").empty());
 }
 
-/// Files of this process end after so many bytes, as on a full disk.
+/// Limits the size of this process's files, as on a full disk.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) : old_handler_(std::signal(SIGXFSZ, SIG_IGN)) {

@@ -50,7 +50,7 @@ Json to_json(const T& value) {
   }
 }
 
-/// Of CaseRecord, beside its axes.
+/// Fields of CaseRecord in the first version, in addition to its axes.
 constexpr std::array<std::string_view, 16> kKnownBefore = {
     "id",        "config_hash",  "kernel", "role",   "accumulator", "problem",   "flops",
     "bytes",     "memory_bytes", "repro",  "device", "position",    "predicted", "predicted_reason",
@@ -136,13 +136,13 @@ void read(const Json& json, const std::string& path, T& value) {
 
 void read(const Json& /*json*/, const std::string& /*path*/, std::monostate& /*none*/) {}
 
-/// Of the type that the axis' value has in any problem.
+/// Reads the type that the axis has in any problem.
 void read(const Json& json, const std::string& path, AxisField<CaseProblem>& field) {
   AxisValue value = field.axis.access.get(CaseProblem());
   if (json.is_null() && field.axis.access.may_be_none) {
     value = AxisValue();
   } else {
-    if (is_none(value)) value = std::string();  // of an axis that has a text or nothing
+    if (is_none(value)) value = std::string();  // the axis has a text or nothing
     std::visit([&](auto& held) { read(json, path, held); }, value);
   }
   try {
@@ -164,7 +164,7 @@ void read(const Json& json, const std::string& path, T& value) {
     const std::string field_path = path.empty() ? name : path + "." + name;
     const auto found = json.find(name);
     if (found != json.end()) return read(*found, field_path, field);
-    // What an earlier minor version did not write is not known.
+    // Fields that an earlier minor version did not write are unknown.
     using Field = std::remove_cvref_t<decltype(field)>;
     if constexpr (IsAxisField<Field>::value) {
       if (field.axis.is_in_every_record) reject(field_path, "is missing");
@@ -176,7 +176,7 @@ void read(const Json& json, const std::string& path, T& value) {
   if constexpr (std::is_same_v<T, CaseRecord>) bring_up_to_date(value);
 }
 
-/// Whether `json` may be a T; false when it is what an alternative to T looks like.
+/// Whether `json` may be a T; false if it looks like the alternative to T.
 template <class T>
 bool may_be(const Json& json) {
   const bool is_of_gradients = json.is_object() && json.contains("dq");
@@ -199,13 +199,13 @@ void read(const Json& json, const std::string& path, std::vector<T>& value) {
   }
 }
 
-/// The parser quotes the token that it does not like, however long.
+/// The parser quotes the token that it rejects, however long.
 std::string shortened(const std::string& message) {
   constexpr std::size_t kMostBytes = 300;
   return message.size() <= kMostBytes ? message : message.substr(0, kMostBytes) + "...";
 }
 
-/// Not parse_error alone: of a number that no double holds the parser says out_of_range.
+/// Not only parse_error: for a number outside double's range the parser throws out_of_range.
 Json parse(std::string_view text) {
   try {
     return Json::parse(text);
@@ -214,13 +214,13 @@ Json parse(std::string_view text) {
   }
 }
 
-/// A hash that does not stand where it was written is none that fits.
+/// A hash in the wrong place counts as a wrong hash.
 void require_unchanged(std::string_view text, const Json& json) {
   const bool has_hash = json.is_object() && json.contains("run_hash");
   if (has_hash && seal_state(text, kRunSeal) != SealState::kFits) throw ChangedRun();
 }
 
-/// A minor version adds fields only; another major one may mean something else by the same names.
+/// A minor version only adds fields; another major version may change their meaning.
 void require_known_schema(const SchemaVersion& schema) {
   const SchemaVersion known;
   if (schema.name != known.name) {
@@ -233,13 +233,13 @@ void require_known_schema(const SchemaVersion& schema) {
 }
 
 std::string dump(const Json& json) {
-  // A message may quote a path that is not UTF-8; a record is not lost over it.
+  // A message may quote a path that is not UTF-8; that must not lose the record.
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string indented(const Json& json, std::size_t depth);
 
-/// Values side by side, as samples are, in lines of about that many characters.
+/// Values side by side, such as samples, in lines of about that many characters.
 std::string filled_list(const Json& list, std::size_t depth) {
   constexpr std::size_t kLine = 100;
   const std::string indent(depth + 2, ' ');
@@ -266,7 +266,7 @@ std::string members_of(const Json& json, std::size_t depth) {
   return text;
 }
 
-/// For people: a member a line, but lists of values in full lines.
+/// For people: one member per line, but lists of values in full lines.
 std::string indented(const Json& json, std::size_t depth) {
   if (!json.is_structured() || json.empty()) return dump(json);
   const bool is_list_of_values =

@@ -9,28 +9,28 @@
 
 namespace sparkbench {
 
-/// run.json: indented by two spaces, its last field the hash of the rest ("run_hash", text_seal.h),
-/// with a newline at the end.
+/// run.json: indented by two spaces, with a newline at the end. Its last field is the hash of the
+/// rest ("run_hash", text_seal.h).
 std::string run_to_json(const RunRecord& run);
 
-/// One line without a newline: a line of cases.jsonl.
+/// One line without a newline, for cases.jsonl.
 std::string case_to_json(const CaseRecord& record);
 
-/// {"cases": [...]}, as run.json is: of each case the fields of its record that are known before it
-/// is run, and why it will be skipped, if it will be.
+/// {"cases": [...]}, as in run.json: for each case the record fields that are known before it runs,
+/// and why it will be skipped, if it will be.
 std::string planned_to_json(const std::vector<CaseRecord>& cases);
 
-/// The hash of a run's text is not the one that it says.
+/// The run's text does not match its hash.
 struct ChangedRun : std::invalid_argument {
   ChangedRun();
 };
 
 enum class RunHash { kChecked, kIgnored };
 
-/// Throws std::invalid_argument, naming the field, when the text is not JSON, a field is missing,
-/// or has another type, and when the schema is another or of another major version. Fields that are
-/// not known are ignored: a later minor version wrote them. Throws ChangedRun unless the hash is
-/// ignored; a text without one (of before 1.2) is as good as it looks.
+/// Throws std::invalid_argument, naming the field, if the text is not JSON, if a field is missing
+/// or has another type, or if the schema has another name or major version. Unknown fields are
+/// ignored: a later minor version wrote them. Throws ChangedRun for a wrong hash, unless it is
+/// ignored. A text without a hash (before 1.2) is accepted.
 RunRecord run_from_json(std::string_view text, RunHash hash = RunHash::kChecked);
 CaseRecord case_from_json(std::string_view text);
 

@@ -1,4 +1,4 @@
-// Records of problems that no few numbers describe: packed sequences, and patterns.
+// Records of problems with many numbers: varlen and patterns.
 #include <gtest/gtest.h>
 
 #include <fstream>
@@ -44,7 +44,7 @@ TEST(PackedJson, SaysWhatTheLengthsAre) {
   EXPECT_EQ(read.problem.total_q, 9);
   EXPECT_EQ(read.problem.total_k, 12);
   EXPECT_EQ(read.problem.lengths_hash, "0123456789abcdef");
-  EXPECT_EQ(read.problem.lengths, nullptr);  // which no record has
+  EXPECT_EQ(read.problem.lengths, nullptr);  // no record has it
   EXPECT_EQ(make_case_id(read.kernel, read.problem), packed_case().id);
 }
 
@@ -80,7 +80,7 @@ TEST(PatternJson, SaysWhichItIsAndWhatItLeaves) {
   EXPECT_EQ(schema_violations(schema_text(), run_to_json(run)), std::vector<std::string>());
   const CaseRecord read = run_from_json(run_to_json(run)).cases.front();
   EXPECT_EQ(read.problem.pattern_spec, "sink:4+zones:a/b");
-  EXPECT_EQ(read.problem.sparse, nullptr);  // which no record has
+  EXPECT_EQ(read.problem.sparse, nullptr);  // no record has it
   EXPECT_EQ(make_case_id(read.kernel, read.problem), pattern_case().id);
   ASSERT_TRUE(read.mask_work);
   EXPECT_EQ(read.mask_work->pairs_executed, 99u);

@@ -24,7 +24,7 @@ std::string schema_text() {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// Of what somebody changed on purpose.
+/// The error for a deliberate change; removes the hash first.
 std::string error_of(Json json) {
   if (json.is_object()) json.erase("run_hash");
   try {
@@ -66,7 +66,7 @@ TEST(Json, ReadsBackEqual) {
 
 TEST(Json, BelievesNoRunThatWasChanged) {
   const std::string text = run_to_json(sample_run());
-  // What is called otherwise than run_hash is no hash, and the rest is as it was.
+  // A field with another name is not the hash, and then every other field reads as before.
   for (std::size_t i = 0; i < text.rfind("run_hash"); i += 37) {
     std::string changed = text;
     changed[i] = static_cast<char>(changed[i] ^ 1);
@@ -245,7 +245,7 @@ TEST(Json, ReadsMetricsOfNonfiniteOutputsAsNone) {
   Json json = Json::parse(case_to_json(sample_emulated_case()));
   json["accuracy"]["rel_l1"] = 0;
   json["accuracy"]["nonfinite"] = 16384;
-  json["accuracy"].erase("error_over_unfused");  // as in records of before there was one
+  json["accuracy"].erase("error_over_unfused");  // as in records older than this field
   const CaseRecord record = case_from_json(json.dump());
   EXPECT_TRUE(std::isnan(record.accuracy.value().rel_l1));
   EXPECT_TRUE(Json::parse(case_to_json(record))["accuracy"]["rel_l1"].is_null());
@@ -334,7 +334,7 @@ TEST(Json, RefusesAMaskThatIsNone) {
 
 TEST(Json, KeepsTheDropoutAndScaleThatWereApplied) {
   Json json = Json::parse(case_to_json(sample_timed_case()));
-  json["problem"]["dropout_p_applied"] = 0.1;  // by a candidate with a dropout of its own
+  json["problem"]["dropout_p_applied"] = 0.1;  // by a candidate with its own dropout
   json["problem"]["scale"] = 0.25;
   const CaseRecord record = case_from_json(json.dump());
   EXPECT_EQ(record.problem.scale(), 0.25f);

@@ -35,7 +35,7 @@ constexpr auto kUnlessEmpty = std::to_array<std::string_view>({"model",
                                                                "memory_bytes_unfused",
                                                                "predicted_chip"});
 
-/// A metric's columns are "rel_l1" and, of each output of a backward pass, "dq_rel_l1".
+/// A metric's columns are "rel_l1" and, for each output of a backward pass, "dq_rel_l1".
 constexpr auto kMetrics = std::to_array<std::string_view>(
     {"rel_l1", "rel_l2", "max_abs", "nonfinite", "error_over_unfused"});
 constexpr auto kOutputs = std::to_array<std::string_view>({"", "dq_", "dk_", "dv_", "o_"});

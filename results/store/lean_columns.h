@@ -1,4 +1,4 @@
-// Which columns of CSV `--csv` writes: a run fills few of all that there are.
+// Chooses the CSV columns of `--csv`: a run fills few of all columns.
 #pragma once
 
 #include <cstddef>
@@ -8,12 +8,12 @@
 
 namespace sparkbench {
 
-/// A column as its cells come, and whether it stays. It goes if it is empty in all rows, or has the
-/// same value in two rows or more. Three kinds are spared:
-///   - what names a case (id, kernel, status, its problem's extents, mask, dropout) always stays;
-///   - what a reader cannot assume (other axes, which run and device, times, errors, memory,
-///     predictions, warnings) stays unless it is empty, even where all cases share the value;
-///   - so do the tags, which the user gave.
+/// A column, built cell by cell, and whether it is kept. It is dropped if it is empty in all rows,
+/// or has the same value in all of two rows or more. Exceptions:
+///   - columns that identify a case (id, kernel, status, extents, mask, dropout) are always kept;
+///   - columns that a reader cannot assume (other axes, run and device, times, errors, memory,
+///     predictions, warnings) are dropped only if empty, even if all cases share the value;
+///   - tags, which the user gave, are dropped only if empty too.
 class LeanColumn {
  public:
   explicit LeanColumn(std::string name) : name_(std::move(name)) {}

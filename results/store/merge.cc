@@ -46,7 +46,7 @@ void require_no_duplicates(const std::vector<RunRecord>& runs) {
   }
 }
 
-/// A whole number from 1 on, as --shard takes it; 0 of any other text.
+/// An integer from 1 on, as in --shard; 0 for any other text.
 std::size_t number_of(std::string_view text) {
   std::size_t number = 0;
   const char* const end = text.data() + text.size();
@@ -59,7 +59,8 @@ std::string resolved(const RunRecord& run, const char* option) {
   return found == run.run.resolved.end() ? "" : found->second;
 }
 
-/// "3/8", or "" of a run that is no shard. Throws std::invalid_argument for what --shard refuses.
+/// "3/8", or "" for a run that is not a shard. Throws std::invalid_argument for values that --shard
+/// rejects.
 std::string shard_of(const RunRecord& run) {
   if (!run.run.resolved.contains(kShard)) return "";
   std::string shard_text = resolved(run, kShard);
@@ -74,13 +75,14 @@ std::string shard_of(const RunRecord& run) {
   return shard_text;
 }
 
-/// Throws std::invalid_argument for shards of two grids: together they would be none of them whole.
-/// Records of before grids had a hash are taken, and what is allowed may be why they differ.
+/// Throws std::invalid_argument for shards of different grids, which never make a complete sweep.
+/// Accepts records older than the grid hash, and grids that may differ because of an allowed
+/// difference.
 void require_one_grid(const std::vector<RunRecord>& runs, const std::vector<std::string>& allowed) {
   for (const std::string_view what : {kBuild, kDevice, kMethod, kFile}) {
     if (is_allowed(allowed, what)) return;
   }
-  std::map<std::string, const RunRecord*> of_count;  // the first shard of so many
+  std::map<std::string, const RunRecord*> of_count;  // the first shard for each count
   for (const RunRecord& run : runs) {
     const std::string shard = shard_of(run), grid = resolved(run, kGrid);
     if (shard.empty() || grid.empty()) continue;
@@ -94,7 +96,7 @@ void require_one_grid(const std::vector<RunRecord>& runs, const std::vector<std:
   }
 }
 
-/// N when the runs are shards I/N of one N, else 0.
+/// N if the runs are shards I/N with one N, else 0.
 std::size_t shard_count(const std::vector<RunRecord>& runs) {
   std::set<std::string> counts;
   for (const RunRecord& run : runs) {
@@ -139,7 +141,7 @@ std::vector<std::string> missing_shards(const std::vector<RunRecord>& runs) {
   }
   std::vector<std::string> missing;
   for (const std::string& count : counts) {
-    // A number that a file claims may be any, so it is compared as a text.
+    // A file may claim any number, so it is compared as text.
     std::string index;
     for (std::size_t i = 1; index != count && missing.size() < kMostNamed; ++i) {
       index = std::to_string(i);

@@ -1,4 +1,4 @@
-// One run of several: of the shards of a sweep, or of runs that were meant for one table.
+// Merges runs into one: the shards of a sweep, or runs meant for one table.
 #pragma once
 
 #include <string>
@@ -9,20 +9,21 @@
 
 namespace sparkbench {
 
-/// A case that two runs have, as --allow names it.
+/// A case that is in two runs, by its name in --allow.
 inline constexpr std::string_view kDuplicates = "duplicates";
 
-/// The cases of all runs: of shards in the order of the sweep, else one run after the other. What
-/// the runs say alike stays (tags, options); who, where and how are the first's. Complete when
-/// every run is and, of shards, all are there. Of a case that comes twice the last one counts.
+/// The cases of all runs: shards in the order of the sweep, other runs one after the other. Tags
+/// and options that all runs share are kept; machine, build and method are the first run's.
+/// Complete if every run is complete and all shards are there. The last one of duplicate cases
+/// counts.
 ///
-/// Throws std::invalid_argument, one line that says which --allow helps, when the runs differ in
-/// build, device or method, or share a case, and `allowed` does not name that; and when there is no
+/// Throws std::invalid_argument, one line that names the helpful --allow, if the runs differ in
+/// build, device or method, or share a case, and `allowed` does not name that; also if there is no
 /// run.
 RunRecord merge_runs(const std::vector<RunRecord>& runs, const std::vector<std::string>& allowed);
 
-/// Where some of the runs are shards I/N of a sweep, those of the N that are not there, as --shard
-/// takes them: "2/8". Of more than 64 the first 64.
+/// If some runs are shards I/N of a sweep: the missing shards in the form of --shard, "2/8". At
+/// most 64.
 std::vector<std::string> missing_shards(const std::vector<RunRecord>& runs);
 
 }  // namespace sparkbench

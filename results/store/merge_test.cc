@@ -80,7 +80,7 @@ TEST(Merge, RefusesShardsOfDifferentGrids) {
   EXPECT_EQ(error_of(runs), "no error");
 }
 
-/// A case of a file of lengths that held `tokens` tokens.
+/// A case with a lengths file of `tokens` tokens.
 RunRecord run_of_lengths(const std::string& id, const std::string& path, int tokens) {
   RunRecord run = sample_run();
   run.run.id = id;

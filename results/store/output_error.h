@@ -1,11 +1,11 @@
-// A result that could not be written.
+// A result could not be written.
 #pragma once
 
 #include <stdexcept>
 
 namespace sparkbench {
 
-/// One line: the path or flag, what went wrong, and what would help. Exit code 5.
+/// One line: the path or flag, what went wrong, and a remedy. Exit code 5.
 struct OutputError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

@@ -27,14 +27,15 @@ std::string system_message() { return std::strerror(errno); }
   throw OutputError(fmt::format("'{}': {}", path.string(), system_message()));
 }
 
-/// A device, a pipe, a terminal: what a rename would replace and no reader takes for half a file.
+/// A device, pipe or terminal: a rename would replace it, and no reader mistakes it for an
+/// incomplete file.
 bool is_special(const fs::path& path) {
   std::error_code ignored;
   const fs::file_status status = fs::status(path, ignored);
   return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
 }
 
-/// Through symbolic links, so that a rename replaces the file and not the link to it.
+/// Follows symbolic links, so that a rename replaces the file and not the link to it.
 fs::path resolve(const fs::path& path) {
   std::error_code error;
   const fs::path target = fs::weakly_canonical(fs::absolute(path, error), error);
@@ -46,7 +47,7 @@ void write_special(const fs::path& path, std::string_view text) {
   if (!file.is_open() || !file.write_durably(text)) fail_to_write(path);
 }
 
-/// The permissions that a file has, or a new one gets.
+/// A file's permissions, or the default for a new one.
 mode_t mode_of(const fs::path& target) {
   struct stat status = {};
   if (lstat(target.c_str(), &status) == 0 && S_ISREG(status.st_mode)) return status.st_mode & 0777;
@@ -60,8 +61,8 @@ void replace(const fs::path& target, std::string_view text) {
   if (!file.is_open() || !file.write(text) || !file.take_name()) fail_to_write(target);
 }
 
-/// Throws OutputError when write_file() would, for a reason that is known before. A pipe is not
-/// opened: its reader would take that for its end.
+/// Throws OutputError if write_file() would, as far as that is known in advance. Does not open a
+/// pipe, because its reader would see the end.
 void probe(const fs::path& path) {
   if (!is_special(path)) {
     const fs::path target = resolve(path);

@@ -1,4 +1,4 @@
-// Writing results so that a reader never sees half of one. "-" is the standard output.
+// Writes results so that a reader never sees a partial file. "-" is the standard output.
 #pragma once
 
 #include <filesystem>
@@ -7,30 +7,28 @@
 
 namespace sparkbench {
 
-/// Whether `path` is "-" or names the file or pipe that the standard output goes to, /dev/stdout.
-/// Through another descriptor the two would overwrite each other.
+/// Whether `path` is "-" or is the file or pipe behind the standard output, /dev/stdout. Through a
+/// second descriptor the two would overwrite each other.
 bool is_standard_output(const std::filesystem::path& path);
 
-/// Whether what is written to `a` and to `b` would meet in one file; never for a device, as
-/// /dev/null is.
+/// Whether `a` and `b` are the same file; false for a device, such as /dev/null.
 bool is_same_output(const std::filesystem::path& a, const std::filesystem::path& b);
 
-/// Writes a file beside `path` and renames it to `path`. Throws OutputError, and then leaves
-/// nothing behind and an older `path` as it was, whose permissions a new one gets. What is no
-/// regular file (a device, a pipe) is written directly; a symbolic link stays, and its target is
-/// written.
+/// Writes a temporary file and renames it to `path`. On failure throws OutputError, leaves no trace
+/// and keeps an older `path`. A new file gets the old one's permissions. A device or pipe is
+/// written directly. A symbolic link is kept, and its target is written.
 void write_file(const std::filesystem::path& path, std::string_view text);
 
-/// As write_file(), but whatever `path` is, a link or a device, the file takes its place. For
-/// folders that somebody else may have filled.
+/// Like write_file(), but replaces `path` whatever it is, even a link or a device. For folders that
+/// somebody else may have filled.
 void replace_file(const std::filesystem::path& path, std::string_view text);
 
 /// write_file(), or `standard_output` when is_standard_output(path).
 void write_output(const std::filesystem::path& path, std::string_view text,
                   std::ostream& standard_output);
 
-/// Throws OutputError, naming `flag`, when `path` could not be written; called before the first
-/// case. Leaves no trace.
+/// Throws OutputError, naming `flag`, if `path` cannot be written; called before the first case.
+/// Leaves no trace.
 void check_writable(std::string_view flag, const std::filesystem::path& path);
 
 }  // namespace sparkbench

@@ -128,7 +128,7 @@ TEST(CheckWritable, NamesTheFlagThePathAndTheReason) {
 }
 
 TEST(CheckWritable, FindsAFolderThatCannotBeWritten) {
-  const fs::path path = "/proc/sparkbench.json";  // refused to every user, root included
+  const fs::path path = "/proc/sparkbench.json";  // no user, not even root, may write here
   if (!fs::is_directory("/proc")) GTEST_SKIP() << "no /proc here";
   EXPECT_EQ(writable_error(path),
             expected_error(path, "cannot be written (No such file or directory)"));

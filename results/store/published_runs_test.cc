@@ -1,4 +1,4 @@
-// The runs in results/published: what was stored before there were other masks is still understood.
+// Checks that the runs in results/published, some older than the other masks, still read correctly.
 #include <gtest/gtest.h>
 
 #include <set>

@@ -32,14 +32,14 @@ constexpr const char* kDamaged = "cases.damaged";
   throw OutputError(fmt::format("--out: '{}' {}; give another folder", path.string(), wrong));
 }
 
-/// Of a file that was not renamed yet (write_file()).
+/// A temporary file of write_file() that was not renamed yet.
 bool is_half_written(const std::string& name) {
   const auto begins = [&](const char* file) { return name.starts_with(file + std::string(".")); };
   return name.ends_with(".tmp") && (begins(kHeadFile) || begins(kJournalFile) || begins(kDamaged) ||
                                     begins("cases.csv") || begins("summary.md"));
 }
 
-/// What a run leaves behind that is killed before its head is written: nothing of worth.
+/// A leftover of a run that was killed before its head was written.
 bool is_worthless(const fs::directory_entry& entry) {
   if (fs::symlink_status(entry.path()).type() != fs::file_type::regular) return false;
   const std::string name = entry.path().filename().string();
@@ -73,7 +73,7 @@ fs::path require_run(fs::path path) {
 int lock_folder(const fs::path& path) {
   const int folder = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
   if (folder < 0) reject(path, fmt::format("cannot be read ({})", std::strerror(errno)));
-  // Only a lock that someone else has is a reason to stop: some network file systems have none.
+  // Fails only if another process holds the lock; some network file systems have no locks.
   if (flock(folder, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
     close(folder);
     throw OutputError(fmt::format("'{}' is in use by another run of sparkbench", path.string()));
@@ -81,7 +81,7 @@ int lock_folder(const fs::path& path) {
   return folder;
 }
 
-/// What a run leaves behind that is killed while it writes.
+/// Leftovers of a run that was killed while it wrote.
 void remove_half_written(const fs::path& path) {
   for (const auto& entry : fs::directory_iterator(path)) {
     std::error_code ignored;
@@ -95,7 +95,7 @@ std::string rows_of(const std::vector<CaseRecord>& cases) {
   return text;
 }
 
-/// Moves what cannot be believed out of the journal.
+/// Moves damaged rows out of the journal.
 void salvage(const fs::path& path, const JournalRows& rows, const RunRecord& head) {
   const std::vector<CaseRecord> lost = cases_lost(head, rows.cases);
   if (rows.damaged.empty() && lost.empty()) return;
@@ -116,7 +116,7 @@ void salvage(const fs::path& path, const JournalRows& rows, const RunRecord& hea
   replace_file(path / kJournalFile, kept);
 }
 
-/// Makes the journal hold every case that can be believed, before run.json is written anew.
+/// Completes the journal with every case that can be trusted, before run.json is rewritten.
 void make_journal_whole(const fs::path& path, RunFolder::Opening opening) {
   const fs::path journal = path / kJournalFile;
   const fs::file_status status = fs::symlink_status(journal);

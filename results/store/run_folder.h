@@ -1,6 +1,6 @@
-// A run's folder: cases.jsonl (the truth), run.json (who, where, how, and as of its last writing
-// the cases), and derived from them cases.csv and summary.md. Whoever has it open has it alone.
-// Somebody else may have filled it: no link in it is followed to be written.
+// A run's folder: cases.jsonl (the primary record), run.json (who, where, how, and the cases so
+// far), and cases.csv and summary.md derived from them. Only one process can have it open. Somebody
+// else may have filled it, so no link in it is followed when writing.
 #pragma once
 
 #include <filesystem>
@@ -16,25 +16,25 @@ class RunFolder {
  public:
   enum class Opening { kNew, kResumed, kSalvaged };
 
-  /// kNew makes `path`, parents included. Throws OutputError when it cannot be made, is a file, or
-  /// is not empty. kResumed throws OutputError when it holds no run; a journal that is not there or
-  /// empty gets the cases of run.json, which would otherwise be lost. kSalvaged does so too, after
-  /// it moved what is damaged in the journal, and what is lost from it, to cases.damaged. All throw
-  /// OutputError when another process has the folder open.
+  /// kNew creates `path` with its parents. Throws OutputError if it cannot be created, is a file,
+  /// or is not empty. kResumed throws OutputError if it holds no run; a missing or empty journal
+  /// gets the cases of run.json, which would otherwise be lost. kSalvaged does the same, but first
+  /// moves damaged rows of the journal, and cases that it lost, to cases.damaged. All throw
+  /// OutputError if another process has the folder open.
   explicit RunFolder(std::filesystem::path path, Opening opening = Opening::kNew);
 
-  /// Throws OutputError when kNew would, as far as that is known without making the folder.
+  /// Throws OutputError if kNew would, as far as that is known without creating the folder.
   static void check_new(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const { return path_; }
 
-  /// Writes run.json, before the first case: with it, what is in the journal can be resumed.
+  /// Writes run.json before the first case; without it the journal could not be resumed.
   void write_head(const RunRecord& run) const;
 
-  /// Saves a case; a crash after it returns does not lose it.
+  /// Saves a case. A crash after it returns does not lose the case.
   void append(const CaseRecord& record) { journal_.append(record); }
 
-  /// Writes run.json, cases.csv and summary.md, each whole or not at all.
+  /// Writes run.json, cases.csv and summary.md, each completely or not at all.
   void write_derived(const RunRecord& run, std::string_view summary_markdown) const;
 
  private:

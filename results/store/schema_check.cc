@@ -127,7 +127,7 @@ class Checker {
     }
   }
 
-  /// What every alternative found wrong explains a value that matches none.
+  /// For a value that matches no alternative: what is wrong under each.
   void check_any_of(const Json& alternatives, const Json& value, const std::string& path) {
     std::string details;
     for (const Json& alternative : alternatives) {

@@ -7,11 +7,11 @@
 
 namespace sparkbench {
 
-/// Each violation as "$.cases[0].flops: expected integer". Knows the keywords that
-/// sparkbench.run.schema.json uses: type, enum, const, minimum, exclusiveMaximum, required,
-/// properties, additionalProperties, items, anyOf, $ref to "#/$defs/NAME"; and the annotations
-/// $schema, $defs, title, description. Throws std::invalid_argument when either text is not JSON
-/// or the schema has a keyword that is not one of these, so none is silently ignored.
+/// Each violation as "$.cases[0].flops: expected integer". Supports the keywords of
+/// sparkbench.run.schema.json: type, enum, const, minimum, exclusiveMaximum, required, properties,
+/// additionalProperties, items, anyOf, $ref to "#/$defs/NAME"; and the annotations $schema, $defs,
+/// title, description. Throws std::invalid_argument if either text is not JSON, or if the schema
+/// has any other keyword, so that none is silently ignored.
 std::vector<std::string> schema_violations(std::string_view schema, std::string_view document);
 
 }  // namespace sparkbench

@@ -30,12 +30,12 @@ void sort_by_position(std::vector<CaseRecord>& cases) {
   const auto comes_before = [&](const CaseRecord& a, const CaseRecord& b) {
     return position(a) < position(b);
   };
-  // As they mostly are; sorting takes memory for half of them.
+  // The usual order; sorting would need memory for half of the cases.
   if (std::is_sorted(cases.begin(), cases.end(), comes_before)) return;
   std::stable_sort(cases.begin(), cases.end(), comes_before);
 }
 
-/// Its text is whole: the path is in it, and what may be done.
+/// A complete message with the path and the remedy.
 struct DamagedRun : std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
@@ -63,7 +63,8 @@ RunRecord read_head(const fs::path& folder, RunHash hash) {
   }
 }
 
-/// Throws std::invalid_argument for another file of a run than its JSON, which says where that is.
+/// Throws std::invalid_argument for a run's file other than its JSON; the message says where that
+/// is.
 void require_record(const fs::path& path) {
   std::error_code ignored;
   const std::string name = path.filename().string();
@@ -91,8 +92,7 @@ RunRecord read_one_file(const fs::path& path) {
   }
 }
 
-/// Of a folder: run.json. With its hash ignored what was changed comes without its cases, and that
-/// is the damage.
+/// For a folder: run.json. If its hash is wrong, its cases are dropped and reported as damage.
 SalvagedRun read_head_or_rest(const fs::path& folder, RunHash hash) {
   try {
     return {read_head(folder, RunHash::kChecked), {}};
@@ -108,7 +108,7 @@ SalvagedRun read_head_or_rest(const fs::path& folder, RunHash hash) {
   }
 }
 
-/// Puts the rows of the journal in the place of the cases of run.json.
+/// Replaces the cases of run.json by the rows of the journal.
 void take_journal(const fs::path& journal, SalvagedRun& salvaged) {
   RunRecord& run = salvaged.run;
   JournalRows rows = scan_journal(journal);
@@ -117,7 +117,7 @@ void take_journal(const fs::path& journal, SalvagedRun& salvaged) {
   }
   if (rows.cases.empty() && rows.damaged.empty()) return;
   const std::vector<CaseRecord> lost = cases_lost(run, rows.cases);
-  // What a damaged line was may well be one of these.
+  // Each damaged line may be one of these.
   if (lost.size() > rows.damaged.size()) {
     salvaged.damage.push_back(fmt::format("'{}' lacks {} of the cases of {}, {} for one",
                                           journal.string(), lost.size(), kHeadFile,

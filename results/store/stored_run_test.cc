@@ -79,7 +79,7 @@ class DamagedFolder : public testing::Test {
     folder.write_head(run);
   }
 
-  /// "case 1" is no longer what was written.
+  /// Changes "case 1".
   void damage_line_2() {
     std::string text = text_of_file(journal_);
     text[text.find("case 1")] = 'b';
@@ -114,7 +114,7 @@ TEST_F(DamagedFolder, LosesNoCaseOfRunJsonSilently) {
   EXPECT_EQ(salvage_stored_run(path_).run.cases.size(), 1u);
 }
 
-/// The last case, say, is another's.
+/// Changes the last case.
 void change_head(const std::filesystem::path& head) {
   std::string text = text_of_file(head);
   text[text.rfind("case 2")] = 'b';

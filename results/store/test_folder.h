@@ -1,4 +1,4 @@
-// A folder for one test, gone with it.
+// A folder for one test, deleted with the object.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -28,7 +28,7 @@ class TemporaryFolder {
 
   const std::filesystem::path& path() const { return path_; }
 
-  /// How many files and folders it holds.
+  /// The number of files and folders in it.
   int entries() const {
     const std::filesystem::directory_iterator entries(path_);
     return static_cast<int>(std::distance(begin(entries), end(entries)));

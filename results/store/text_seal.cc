@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::size_t kHashDigits = 16;
 
-/// Of JSON before it is sealed.
+/// The end of JSON text before sealing.
 std::string_view end_of(const Seal& seal) { return seal.after.substr(1); }
 
 }  // namespace

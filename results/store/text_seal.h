@@ -1,5 +1,5 @@
-// A text of JSON that says, in its last field, the hash of itself without that field: FNV-1a, 64
-// bits. Who finds another hash knows that the text was changed since it was written.
+// JSON text whose last field is the hash of the text without that field: FNV-1a, 64 bits. A
+// different hash shows that the text was changed after it was written.
 #pragma once
 
 #include <string>
@@ -7,7 +7,8 @@
 
 namespace sparkbench {
 
-/// How a kind of text ends: with the field's name and what comes before it, and after its value.
+/// The end of a kind of text: the field's name with the characters before it, and those after its
+/// value.
 struct Seal {
   std::string_view before, after;
 };
@@ -17,10 +18,10 @@ inline constexpr Seal kRunSeal{",\n  \"run_hash\": \"", "\"\n}\n"};  // run.json
 
 enum class SealState { kNone, kFits, kBroken };
 
-/// `json` with its hash; it ends as `seal.after` does behind the quote.
+/// `json` with its hash. It must end like `seal.after` after the quote.
 std::string sealed(std::string json, const Seal& seal);
 
-/// Of a text that may be sealed.
+/// For a text that may be sealed.
 SealState seal_state(std::string_view text, const Seal& seal);
 
 }  // namespace sparkbench

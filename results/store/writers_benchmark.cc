@@ -1,4 +1,4 @@
-// What it takes to write a run of the given number of cases.
+// The cost of writing a run with the given number of cases.
 #include <benchmark/benchmark.h>
 
 #include <string>

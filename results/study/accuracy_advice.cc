@@ -20,8 +20,8 @@ namespace {
 
 constexpr std::string_view kNothingToCompare = "Nothing to compare: no fused kernel was verified.";
 
-/// Beyond this no kernel is recommended without a word: the most that a chain of roundings to fp16
-/// costs a gradient.
+/// A recommendation warns above this error: the most that a chain of roundings to fp16 costs a
+/// gradient.
 constexpr double kDoubtfulRelL1 = 0x1p-7;
 
 constexpr int kNever = std::numeric_limits<int>::max();
@@ -42,7 +42,7 @@ std::vector<double> rel_l1_of(const StudiedKernel& kernel) {
 
 void append_ratios(const StudiedKernel& kernel, std::vector<double>& ratios) {
   for (const CaseRecord& record : kernel.cases) {
-    // One key gives an exact output on both sides: 0 / 0 says nothing.
+    // With one key both outputs are exact, and 0 / 0 is meaningless.
     const double ratio = record.accuracy->error_over_unfused.value_or(0.0);
     if (ratio != 0.0) ratios.push_back(ratio);
   }
@@ -65,7 +65,7 @@ Refusal refusal_of(const RunRecord& run, const AccuracyStudy& study, const std::
   return refusal;
 }
 
-/// A fused kernel's error beside that of the unfused computation with FP32 accumulators.
+/// A fused kernel's error compared with that of the unfused computation with FP32 accumulators.
 struct Comparison {
   std::string kernel;
   double ratio = 0.0;
@@ -104,15 +104,15 @@ std::string advise(const RunRecord& run, const AccuracyStudy& study) {
   return refusals + compare(comparisons, study.kernels.front().cases.size());
 }
 
-/// A kernel that is correct wherever the run studies errors.
+/// A kernel that is correct in every study.
 struct Candidate {
   std::string kernel;
   double mean_rel_l1 = 0.0, most_rel_l1 = 0.0;
-  bool has_all_rows = true;              // of all cases
+  bool has_all_rows = true;              // in all cases
   std::optional<double> ratio;           // geometric mean of error_over_unfused
   std::vector<std::string> largest;      // rel_l1 of each output
-  std::optional<int> overflows_at;       // the least input_scale, of those that the run tried
-  std::optional<std::string> overflows;  // input of that
+  std::optional<int> overflows_at;       // the least tested input_scale
+  std::optional<std::string> overflows;  // the input for that scale
 };
 
 void add_study(const RunRecord& run, const AccuracyStudy& study, const StudiedKernel& kernel,
@@ -134,7 +134,7 @@ void add_study(const RunRecord& run, const AccuracyStudy& study, const StudiedKe
   }
 }
 
-/// "dq", and the input where there are several.
+/// "dq", with the input if there are several.
 std::string label_of(const AccuracyStudy& study, const std::vector<AccuracyStudy>& studies) {
   const bool are_alike =
       std::all_of(studies.begin(), studies.end(),
@@ -142,7 +142,7 @@ std::string label_of(const AccuracyStudy& study, const std::vector<AccuracyStudy
   return are_alike ? study.output : fmt::format("{}, {}", study.output, study.input.value_or(""));
 }
 
-/// None for a kernel that some study lacks, or finds incorrect.
+/// None for a kernel that is missing from a study, or incorrect in one.
 std::optional<Candidate> candidate_of(const RunRecord& run,
                                       const std::vector<AccuracyStudy>& studies,
                                       const std::string& kernel) {

@@ -27,7 +27,7 @@ Mean& mean_of(std::vector<Mean>& means, const AxisValue& value) {
   return means.back();
 }
 
-/// By value of the axis: numbers sorted, names in the order in which they were asked for.
+/// By value of the axis: numbers sorted, names in the requested order.
 std::vector<Mean> mean_errors(const StudiedKernel& kernel, const Axis& axis) {
   std::vector<Mean> means;
   for (const CaseRecord& record : kernel.cases) {

@@ -1,4 +1,4 @@
-// How an error depends on what was asked: on the length, the mask, dropout.
+// The dependence of an error on the problem: on length, mask and dropout.
 #pragma once
 
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace sparkbench {
 
-/// A block per study (results/study/accuracy_study.h) of several problems: a line per value of each
-/// axis that varies but head_dim (results/render/accuracy_table.h has that), a column per kernel,
-/// in it the mean rel_l1 in percent over the problems of that value. "" when no axis varies.
+/// One block per study (results/study/accuracy_study.h) with several problems: a line per value of
+/// each axis that varies, except head_dim (see results/render/accuracy_table.h), and a column per
+/// kernel with the mean rel_l1 in percent over the problems with that value. "" if no axis varies.
 std::string format_accuracy_axes(const RunRecord& run, const TableView& view);
 
 }  // namespace sparkbench

@@ -18,14 +18,14 @@ CaseRecord case_at(const CaseRecord& base, int scale, double rel_l1, std::uint64
   return record;
 }
 
-/// One problem at scales 1 to 16 of all three kernels: FP16-ACC breaks both ways, FP32-ACC neither;
-/// at 16 the inputs overflow.
+/// One problem at scales 1 to 16 for all three kernels: FP16-ACC breaks both ways, FP32-ACC
+/// neither; at 16 the inputs overflow.
 RunRecord growing_run() {
   const RunRecord sample = sample_run();
   const CaseRecord &fp32 = sample.cases[0], &fp16 = sample.cases[1], &unfused = sample.cases[2];
   RunRecord run = sample;
   run.cases.clear();
-  for (const int scale : {8, 4, 2, 1}) {  // not in order: the first is the least
+  for (const int scale : {8, 4, 2, 1}) {  // not in order: the smallest must be found
     run.cases.push_back(case_at(fp32, scale, 0.0003, 0));
     run.cases.push_back(
         case_at(fp16, scale, scale >= 8 ? 0.0 : 0.0008 * scale, scale >= 8 ? 5 : 0));

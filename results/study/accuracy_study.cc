@@ -13,7 +13,7 @@
 namespace sparkbench {
 namespace {
 
-/// The study's cases, with the accuracy of its output alone.
+/// The study's cases, with the accuracy of only its output.
 std::vector<CaseRecord> verified_cases(const RunRecord& run, const AccuracyStudy& study) {
   std::vector<CaseRecord> cases;
   for (const CaseRecord& record : run.cases) {
@@ -39,7 +39,7 @@ std::vector<StudiedKernel> group_by_kernel(const std::vector<CaseRecord>& cases)
   return kernels;
 }
 
-/// Orders the cases by problem, so that the i-th of every kernel is of the same one.
+/// Orders the cases by problem, so that the i-th cases of all kernels have the same problem.
 void keep_shared_problems(std::vector<StudiedKernel>& kernels) {
   std::map<std::string, std::set<std::string>> verified_by;
   for (const StudiedKernel& kernel : kernels) {
@@ -58,8 +58,8 @@ void keep_shared_problems(std::vector<StudiedKernel>& kernels) {
   }
 }
 
-/// Place in the table: FP16-ACC, FP32-ACC, other fused kernels, the references that kernels
-/// replace, and last those that only check (they use no tensor cores, hence no accumulator).
+/// Order in the table: FP16-ACC, FP32-ACC, other fused kernels, the baselines, and last the
+/// references that are only a check (they use no tensor cores, hence no accumulator).
 int rank(const StudiedKernel& kernel) {
   const auto accumulator = kernel.cases.front().accumulator;
   if (kernel.role == Role::kReference) return accumulator ? 3 : 4;

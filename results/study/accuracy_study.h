@@ -1,5 +1,5 @@
-// The errors of the kernels of a run in one output and for one distribution of inputs, on the
-// problems that all of them were verified on, so that a comparison compares like with like.
+// The errors of a run's kernels in one output and for one distribution of inputs, on the problems
+// that all of them were verified on. So like is compared with like.
 #pragma once
 
 #include <optional>
@@ -21,20 +21,20 @@ struct StudiedKernel {
 struct AccuracyStudy {
   Pass pass = Pass::kForward;
   std::string output;                // "o", "dq", "dk" or "dv"
-  std::optional<std::string> input;  // as CaseProblem has it
-  int input_scale = 1;               // the smallest of that input in the run
+  std::optional<std::string> input;  // as in CaseProblem
+  int input_scale = 1;               // the smallest for that input in the run
 
-  /// Fused kernels first, FP16-ACC before FP32-ACC, then the references; each with its cases of the
-  /// same problems in the same order. A kernel that was never verified is left out. A fused kernel
-  /// that shares its accumulator with another is titled by its name.
+  /// Fused kernels first, FP16-ACC before FP32-ACC, then the references. Each has cases of the same
+  /// problems in the same order. A kernel that was never verified is left out. If two fused kernels
+  /// have the same accumulator, their titles are their names.
   std::vector<StudiedKernel> kernels;
 };
 
 /// Whether a case of this problem belongs to the study.
 bool is_of_study(const AccuracyStudy& study, const CaseProblem& problem);
 
-/// A study per pass, output and input that any kernel was verified on, in that order. At what
-/// larger scale a kernel breaks is another question (accuracy_breaks.h).
+/// One study per pass, output and input that any kernel was verified on, in that order.
+/// accuracy_breaks.h covers larger scales.
 std::vector<AccuracyStudy> study_accuracy(const RunRecord& run);
 
 }  // namespace sparkbench

@@ -14,7 +14,7 @@ std::vector<std::string> titles_of(const std::vector<StudiedKernel>& kernels) {
   return titles;
 }
 
-/// The kernels of a run of forward passes alone.
+/// The kernels of a run with only forward passes.
 std::vector<StudiedKernel> forward_study(const RunRecord& run) {
   const std::vector<AccuracyStudy> studies = study_accuracy(run);
   EXPECT_EQ(studies.size(), 1u);

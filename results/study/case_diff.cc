@@ -39,7 +39,7 @@ std::string reason_of(const CaseRecord& record) {
                        : "no reason is given";
 }
 
-/// Of a case that has no two correct results to compare.
+/// For a case without two correct results to compare.
 std::optional<CaseFinding> compare_states(const CaseRecord* first, const CaseRecord* second) {
   if (second == nullptr) {
     if (has_result(first)) return CaseFinding{Verdict::kMissing, "there is no such case"};

@@ -16,10 +16,10 @@
 namespace sparkbench {
 namespace {
 
-/// "headdim" of "--headdim", the axis that records call head_dim.
+/// "headdim" from "--headdim", the axis that records call head_dim.
 std::string word_of_flag(const Axis& axis) { return std::string(axis.flag).substr(2); }
 
-/// What cases are chosen by, besides the kernel and the axes of problems.
+/// Names that select cases, in addition to the kernel and the problems' axes.
 constexpr std::string_view kOther[] = {"model", "status", "device"};
 
 struct Condition {
@@ -46,8 +46,8 @@ std::vector<std::string> values_on(std::string_view axis, const std::vector<Case
   return values;
 }
 
-/// The values that a condition names, globs too. One value may itself have commas in it, as a mask
-/// of several heads has.
+/// The values that a condition names, including globs. A value may contain commas, as a mask with
+/// per-head patterns does.
 std::vector<std::string> values_wanted(const Condition& condition,
                                        const std::vector<std::string>& known) {
   if (std::find(known.begin(), known.end(), condition.values) != known.end()) {

@@ -1,4 +1,4 @@
-// What two runs differ in, as JSON: results/sparkbench.diff.schema.json.
+// The differences of two runs as JSON: results/sparkbench.diff.schema.json.
 #pragma once
 
 #include <string>

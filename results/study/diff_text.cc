@@ -19,7 +19,7 @@ std::string change_or_dash(const std::optional<MedianRatio>& ratio) {
   return ratio ? fmt::format("{:+.2f}", 100 * (ratio->value - 1)) : "-";
 }
 
-/// The larger of the two, as the smaller change that would have been seen.
+/// The larger of the two; a smaller change would not have been seen.
 std::string doubt_or_dash(const CaseDiff& diff) {
   if (!diff.time) return "-";
   const double doubt = std::max(diff.time->doubt, diff.cycles ? diff.cycles->doubt : 0);

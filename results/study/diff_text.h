@@ -1,4 +1,4 @@
-// What two runs differ in, for people.
+// The differences of two runs, for people.
 #pragma once
 
 #include <string>
@@ -9,9 +9,9 @@
 
 namespace sparkbench {
 
-/// What differs between the runs themselves, a line each; a table of the cases that are not the
-/// same, or of all; how many there are of each verdict; how far each run's predictions were off;
-/// and the next step for each verdict, with the command that repeats the worst case.
+/// The differences between the runs themselves, a line each; a table of the cases that differ, or
+/// of all; the number of cases for each verdict; how far each run's predictions were off; and the
+/// next step for each verdict, with the command that repeats the worst case.
 std::string format_diff(const RunDiff& diff, bool shows_all, const TableView& view = {});
 
 /// The names of the table's columns, "all" last.

@@ -12,17 +12,17 @@
 namespace sparkbench {
 namespace {
 
-/// As of the diff of two runs (time_diff.cc).
+/// The same values as in the diff of two runs (time_diff.cc).
 constexpr double kErrorsOfALead = 3;
 constexpr double kFromRunToRun = 0.003;
 
-/// What one case takes.
+/// The time of one case.
 struct Taken {
   double low = 0, likely = 0, high = 0;  // ms
-  std::optional<double> error;           // relative, of a measured median
+  std::optional<double> error;           // relative error of a measured median
 };
 
-/// By problem and model of device.
+/// By problem and device model.
 using TakenByProblem = std::map<std::string, Taken>;
 
 struct KernelTimes {
@@ -47,7 +47,7 @@ bool has_prediction(const CaseRecord& record) {
   return record.predicted && record.predicted->time_ms.likely > 0;
 }
 
-/// What was not checked is not known to be correct.
+/// An unchecked case is not known to be correct.
 bool is_measured_case(const CaseRecord& record) {
   return record.status == Status::kOk && has_time(record);
 }
@@ -71,7 +71,7 @@ std::optional<Taken> taken_by(const CaseRecord& record, const Method& method, bo
   return Taken{ms.low, ms.likely, ms.high, std::nullopt};
 }
 
-/// Whether all that cases have is predictions.
+/// Whether the cases have only predictions.
 bool did_nothing_run(const std::vector<CaseRecord>& cases) {
   return std::ranges::all_of(cases, [](const CaseRecord& record) {
     return record.status == Status::kPredicted || record.status == Status::kSkipped;
@@ -114,7 +114,8 @@ double mean_log_ms(const KernelTimes& kernel) {
   return sum / static_cast<double>(kernel.taken.size());
 }
 
-/// Those on at least half as many problems as the most; the names of the others go to `left_out`.
+/// Those on at least half as many problems as the candidate with the most. The names of the others
+/// go to `left_out`.
 std::vector<KernelTimes> with_many_problems(const std::vector<KernelTimes>& kernels,
                                             std::vector<std::string>& left_out) {
   std::size_t most = 0;
@@ -130,7 +131,7 @@ std::vector<KernelTimes> with_many_problems(const std::vector<KernelTimes>& kern
   return rivals;
 }
 
-/// Leaves each the problems that all have.
+/// Keeps the problems that all candidates share.
 void keep_shared_problems(std::vector<KernelTimes>& rivals) {
   const std::vector<KernelTimes> all = rivals;
   for (KernelTimes& rival : rivals) {
@@ -141,7 +142,7 @@ void keep_shared_problems(std::vector<KernelTimes>& rivals) {
   }
 }
 
-/// Both are of the same problems.
+/// Both must have the same problems.
 Lead lead_over(const KernelTimes& other, const KernelTimes& first, bool is_measured) {
   double low = 0, likely = 0, high = 0, variance = 0;
   bool has_errors = true;
@@ -166,7 +167,7 @@ Lead lead_over(const KernelTimes& other, const KernelTimes& first, bool is_measu
   return lead;
 }
 
-/// What the speed-ups of the kernel's cases are over; "" when they are over several, or none.
+/// The baseline of the kernel's speed-ups; "" if there are several, or none.
 std::string base_of(const std::vector<CaseRecord>& cases, const std::string& kernel,
                     bool is_measured) {
   std::set<std::string> bases;
@@ -180,7 +181,7 @@ std::string base_of(const std::vector<CaseRecord>& cases, const std::string& ker
   return bases.size() == 1 ? *bases.begin() : "";
 }
 
-/// By the model's own band, whose ends know what the two share.
+/// From the model's own band, which accounts for errors that both times share.
 std::optional<Lead> predicted_lead(const std::vector<CaseRecord>& cases, const KernelTimes& first,
                                    const std::string& base) {
   std::vector<double> low, likely, high;
@@ -227,7 +228,7 @@ void add_rivals(const std::vector<CaseRecord>& cases, const std::vector<KernelTi
   }
 }
 
-/// The problem counts whose unfused computation takes most.
+/// Uses the problem whose unfused computation takes the most memory.
 void add_memory(const std::vector<CaseRecord>& cases, const KernelTimes& first,
                 FastestKernel& fastest) {
   for (const CaseRecord& record : cases) {
@@ -261,7 +262,7 @@ std::string chip_of(const std::vector<CaseRecord>& cases, const std::string& ker
   return "";
 }
 
-/// Where no case that was found correct has a time or a prediction; "" where no other has either.
+/// Why no correct case has a time or a prediction; "" if no other case has one either.
 std::string why_nobody_competes(const std::vector<CaseRecord>& cases) {
   const auto any_of = [&](Status status) {
     return std::ranges::any_of(cases, [status](const CaseRecord& record) {
@@ -271,7 +272,7 @@ std::string why_nobody_competes(const std::vector<CaseRecord>& cases) {
   return any_of(Status::kUnverified) ? "no result was checked" : "";
 }
 
-/// Why the rivals, of the problems that they share, are not compared; "" where they are.
+/// Why the rivals are not compared on their shared problems; "" if they are.
 std::string why_not_compared(const std::vector<KernelTimes>& rivals, bool has_others,
                              bool is_complete) {
   if (rivals.front().taken.empty()) return "the kernels ran on no problem that all of them share";

@@ -11,12 +11,12 @@
 
 namespace sparkbench {
 
-/// How many times as fast as another kernel, as the geometric mean over problems.
+/// The speed-up over another kernel, as the geometric mean over problems.
 struct Lead {
   std::string over;
   double likely = 1;
-  /// Measured: three standard errors, of the samples' medians and from run to run. Predicted: what
-  /// the bands leave. None where samples are not known.
+  /// Measured: three standard errors, from the samples' medians and from run to run. Predicted: the
+  /// bands' limits. None if samples are unknown.
   std::optional<double> low, high;
 };
 
@@ -28,37 +28,38 @@ struct Rival {
   std::optional<double> error_ratio;  // its error over the fastest's, geometric means
 };
 
-/// Bytes of the kernel and of the unfused computation, on the problem where that takes most.
+/// Bytes of the kernel and of the unfused computation, on the problem where the latter takes the
+/// most.
 struct MemoryPair {
   std::uint64_t kernel = 0, unfused = 0;
 };
 
 struct FastestKernel {
-  std::string why_none;  // no kernel is named, and why; empty where one is
+  std::string why_none;  // why no kernel is named; empty if one is
   std::string kernel;
   Pass pass = Pass::kForward;
   bool is_baseline = false;  // the fastest is the unfused computation
   bool is_measured = false;
-  bool nothing_ran = false;           // no case did: times are predicted, no result was checked
-  std::string chip;                   // of a prediction
-  int problems = 0;                   // that all compared kernels share
-  int all_problems = 0;               // that any correct kernel was timed on
-  bool is_complete = true;            // the run is: if not, kernels or problems may be missing
+  bool nothing_ran = false;           // no case ran: times are predicted, no result was checked
+  std::string chip;                   // for a prediction
+  int problems = 0;                   // shared by all compared kernels
+  int all_problems = 0;               // on which any correct kernel was timed
+  bool is_complete = true;            // the run is; otherwise kernels or problems may be missing
   std::vector<std::string> left_out;  // kernels on too few problems to be compared
-  std::vector<Rival> rivals;          // the faster first
-  std::optional<Lead> over_base;      // what the run's speed-ups are over
+  std::vector<Rival> rivals;          // the fastest first
+  std::optional<Lead> over_base;      // over the baseline of the run's speed-ups
   std::optional<MemoryPair> memory;
   std::optional<double> worst_rel_l1;
   std::optional<double> error_over_unfused;   // geometric mean
-  std::optional<LayerErrorMean> layer_error;  // of layers instead
+  std::optional<LayerErrorMean> layer_error;  // for layers instead
 };
 
-/// One for each pass that has a case with a time, or where no correct case has one, a prediction.
-/// Correct is a kernel of whose cases of that pass none is incorrect or failed; its cases that were
-/// not verified, or are only predicted, do not count, unless no case of the run was attempted. Of
-/// these it is the fastest by the geometric mean over the problems that they share. A kernel on
-/// less than half as many problems as another is not compared. None is named where nothing was
-/// verified, no problem is shared, or the run was stopped before two kernels had a result.
+/// One for each pass that has a case with a time or, if no correct case has one, a prediction. A
+/// kernel is correct if none of its cases of that pass is incorrect or failed. Unverified and only
+/// predicted cases do not count, unless no case of the run was attempted. The result is the fastest
+/// correct kernel by the geometric mean over the problems that all share. A kernel on less than
+/// half as many problems as another is not compared. No kernel is named if nothing was verified, no
+/// problem is shared, or the run was stopped before two kernels had a result.
 std::vector<FastestKernel> find_fastest(const RunRecord& run);
 
 }  // namespace sparkbench

@@ -35,7 +35,7 @@ RunRecord run_of(std::vector<CaseRecord> cases) {
 }
 
 TEST(Fastest, LeadsByTheGeometricMeanOverItsProblems) {
-  // 2 and 4.5 times as fast: 3 on the geometric mean.
+  // 2 and 4.5 times as fast: the geometric mean is 3.
   const auto found = find_fastest(
       run_of({timed("a", 128, 1), timed("b", 128, 2), timed("a", 256, 2), timed("b", 256, 9)}));
   ASSERT_EQ(found.size(), 1u);
@@ -78,7 +78,7 @@ TEST(Fastest, IsNotTakenFromInvalidTimes) {
 }
 
 TEST(Fastest, IsOfTheProblemsThatAllShare) {
-  // b ran on a problem more, and on what they share a is twice as fast.
+  // b ran on one more problem, but on the shared ones a is twice as fast.
   const auto found =
       find_fastest(run_of({timed("a", 128, 1), timed("b", 128, 2), timed("b", 256, 0.1)}));
   EXPECT_EQ(found[0].kernel, "a");

@@ -66,7 +66,7 @@ std::optional<ErrorMean> mean_error_over_unfused(const std::vector<CaseRecord>& 
     if (accuracies_of(record).empty()) continue;
     const std::optional<double> ratio = worst_error_over_unfused(record);
     if (!ratio) ++mean.without;
-    // One key gives an exact O: no error says nothing.
+    // With one key O is exact; an error of 0 has no information.
     if (ratio && *ratio != 0.0) ratios.push_back(*ratio);
   }
   const std::optional<double> ratio = geometric_mean(ratios);

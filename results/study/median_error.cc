@@ -7,8 +7,8 @@
 namespace sparkbench {
 namespace {
 
-/// Of normal samples: the interquartile range in standard deviations, and the standard error of the
-/// median in those of the mean, sqrt(pi / 2).
+/// For normal samples: the interquartile range in standard deviations, and the standard error of
+/// the median relative to that of the mean, sqrt(pi / 2).
 constexpr double kNormalQuartileRange = 1.3490;
 constexpr double kMedianEfficiency = 1.2533;
 

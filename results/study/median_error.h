@@ -1,4 +1,4 @@
-// The median of a series of samples, and how far off it may be.
+// The median of a series of samples, and its error.
 #pragma once
 
 #include <span>
@@ -13,21 +13,21 @@ struct Quartiles {
 /// Linear interpolation between order statistics. Throws std::invalid_argument for an empty series.
 Quartiles quartiles_of(std::span<const double> samples);
 
-/// With an even count, halfway between the two in the middle. Throws std::invalid_argument for an
+/// With an even count, the middle of the two central samples. Throws std::invalid_argument for an
 /// empty series.
 double median_of(std::span<const double> samples);
 
-/// Standard error of the median / median, from the quartiles: what normal samples with that
-/// interquartile range would have. Unlike the mean's it is not carried away by a few outliers. 0
-/// for fewer than two samples.
+/// Standard error of the median / median, from the quartiles: that of normal samples with the same
+/// interquartile range. Unlike the mean's, a few outliers hardly change it. 0 for fewer than two
+/// samples.
 double relative_median_error(std::span<const double> samples);
 
-/// Medians of consecutive blocks of so many samples; an incomplete one at the end is left out.
+/// Medians of consecutive blocks of so many samples; an incomplete last block is left out.
 std::vector<double> block_medians(std::span<const double> samples, int block_samples);
 
-/// relative_median_error() of the samples or of their block_medians(), whichever is larger. Samples
-/// that are taken one after the other see the same clock, and say less than as many apart: a card
-/// whose clock swings gives blocks that are quiet, and far from each other.
+/// The larger relative_median_error() of the samples and of their block_medians(). Consecutive
+/// samples share the clock and carry less information than independent ones. A card whose clock
+/// oscillates has blocks with little spread that differ from each other.
 double relative_median_error_of_blocks(std::span<const double> samples, int block_samples);
 
 }  // namespace sparkbench

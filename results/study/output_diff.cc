@@ -13,9 +13,9 @@ namespace {
 
 constexpr double kErrorGrowth = 1.05, kLseGrowth = 2;
 constexpr double kSampleGrowth = 1.2;    // of two estimates, each within 10 %
-constexpr double kLseRounding = 9.6e-7;  // a last place of a float of 8 to 16
+constexpr double kLseRounding = 9.6e-7;  // a unit in the last place of a float from 8 to 16
 constexpr double kMemoryGrowth = 1.01;
-constexpr double kPageBytes = 2 << 20;  // in which a GPU's driver hands out memory
+constexpr double kPageBytes = 2 << 20;  // the GPU driver's allocation granularity
 
 std::string grew(const Accuracy& accuracy, const char* metric, double first, double second) {
   return fmt::format("{} of {} is {}, was {}", metric, accuracy.output, significant(second, 3),
@@ -27,21 +27,21 @@ bool are_of_same_rows(const Accuracy& first, const Accuracy& second) {
          first.weighted.value_or(false) == second.weighted.value_or(false);
 }
 
-/// How many times as large as before rel_l2 may be. A sample of before 1.7.0 was not weighted, and
-/// tells nothing of other rows.
+/// How much rel_l2 may grow, as a factor. A sample from before 1.7.0 was not weighted and says
+/// nothing about other rows.
 double allowed_growth(const Accuracy& first, const Accuracy& second) {
   if (are_of_same_rows(first, second)) return kErrorGrowth;
   return first.weighted && second.weighted ? kSampleGrowth
                                            : std::numeric_limits<double>::infinity();
 }
 
-/// What has grown; "" when nothing has.
+/// What has grown; "" if nothing has.
 std::string find_growth(const Accuracy& first, const Accuracy& second) {
   if (second.nonfinite > first.nonfinite) {
     return fmt::format("{} elements of {} are not finite, {} were", second.nonfinite, second.output,
                        first.nonfinite);
   }
-  // So that NaN, of an output that is not finite, is no growth of its own.
+  // So that NaN, for an output that is not finite, is not counted as growth too.
   if (second.rel_l2 > allowed_growth(first, second) * first.rel_l2) {
     return grew(second, "rel_l2", first.rel_l2, second.rel_l2);
   }
@@ -66,7 +66,7 @@ double ratio_of_bytes(std::uint64_t first, std::uint64_t second) {
 
 bool may_repeat(const Accuracy& accuracy) { return accuracy.bitwise_repeatable.value_or(true); }
 
-/// Compares the same rows of one output; none where it cannot be known.
+/// Compares the same rows of one output; none if unknown.
 std::optional<bool> has_same_bits(const Accuracy& first, const Accuracy& second) {
   if (!first.output_hash || !second.output_hash) return std::nullopt;
   if (!may_repeat(first) || !may_repeat(second)) return std::nullopt;

@@ -11,7 +11,7 @@ namespace {
 
 using Compare = void (*)(const CaseRecord&, const CaseRecord&, CaseDiff&);
 
-/// The only finding's reason; "" when there is none.
+/// The only finding's reason; "" if there is none.
 std::string found(Compare compare, const CaseRecord& first, const CaseRecord& second) {
   CaseDiff diff;
   compare(first, second, diff);
@@ -47,7 +47,7 @@ TEST(OutputDiff, AllowsEstimatesOfOtherRowsTheirDoubt) {
   EXPECT_EQ(found(compare_errors, first, second), "rel_l2 of o is 0.000547, was 0.000438");
 }
 
-/// Which had no weights, so that causal masks' errors were told too small.
+/// Their samples had no weights, so the errors of causal masks were too small.
 TEST(OutputDiff, ComparesNoErrorsOfAnEarlierVersionsSample) {
   CaseRecord first = sample_timed_case();
   CaseRecord second = first;
@@ -83,7 +83,7 @@ TEST(OutputDiff, ComparesEveryGradient) {
 TEST(OutputDiff, FindsMemoryThatHasGrown) {
   const CaseRecord first = sample_timed_case();
   CaseRecord second = first;
-  *second.memory_bytes->peak += 4 << 20;  // two pages may be taken or not
+  *second.memory_bytes->peak += 4 << 20;  // the driver may or may not have allocated two more pages
   EXPECT_EQ(found(compare_memory, first, second), "");
   *second.memory_bytes->peak += 1 << 20;
   EXPECT_EQ(found(compare_memory, first, second), "peak 6.00 MiB, was 1.00 MiB");

@@ -1,25 +1,27 @@
 #!/usr/bin/env python3
-"""Does `sparkbench diff` find a slowdown that was planted, and keep quiet where there is none?
+"""Does `sparkbench diff` find a planted slowdown, and stay silent without one?
 
     results/study/planted_regressions.py [--pairs 1000] [--seed 1] [--sparkbench PATH] [RUN ...]
 
-A RUN is a stored run whose clocks were read; by default the complete ones in
-results/published/h200/paper-*.
-As often as --pairs says, of each in turn, a second run is made, and the program compares it with the
-stored one:
+A RUN is a stored run with clock readings; by default the complete ones in
+results/published/h200/paper-*. The script makes --pairs second runs, from each stored run in
+turn, and lets the program compare each with its original. It plants:
 
-- Samples. Each case draws its samples anew from its stored ones, with their clock readings. A block
-  of samples keeps its place, since the first one often has another clock than the rest.
-- Run to run. The times are multiplied by how far two real sweeps of that case lay apart
-  (repeatability.csv), or of a case of that kernel and pass, or of any. All of it is put on the
-  kernel (its cycles), although part of it is the clock's.
-- Clock. The clock is off by a factor, per case, uniform in +- 2 % (or 0.5 %). The time follows it
-  wholly, not at all, or in part ("sm", "memory", "mixed").
+- Samples. Each case resamples its stored samples with their clock readings. A block of samples
+  keeps
+its position, because the first block often has another clock than the rest.
+- Run to run. The times are multiplied by the ratio of two real sweeps of that case
+(repeatability.csv), or of a case of that kernel and pass, or of any case. The whole ratio counts
+as the kernel's (its cycles), although part of it is the clock's.
+- Clock. The clock changes by a factor per case, uniform in +- 2 % (or 0.5 %). The time follows
+  it
+completely, not at all, or in part ("sm", "memory", "mixed").
 - Slowdown. 0; or, in a tenth as many pairs, 4 % or 2 % in every case.
 
-A line for each of these: the pairs of runs, their cases, what part of them is slow, fast, clock,
-ambiguous and same, and how many of the pairs had a false alarm: a case that is slow or fast without
-a slowdown, or fast with one. Exit status 1 when fewer than 95 % are found, or there is an alarm.
+Prints one line for each combination: the pairs of runs, their cases, the shares that are slow,
+fast, clock, ambiguous and same, and the number of pairs with a false alarm: a case that is slow
+or fast without a slowdown, or fast with one. Exit status 1 if fewer than 95 % are found, or
+there is an alarm.
 """
 
 import argparse
@@ -48,7 +50,7 @@ LEAST_FOUND = 0.95
 class Plan:
     sparkbench: str
     seed: int
-    runs: list  # of (path, run)
+    runs: list  # (path, run) pairs
     ratios: dict
     slowdown: float = 0.0
     clock: float = 0.0
@@ -82,18 +84,18 @@ def run_ratios_of(ratios, case_id):
 
 
 def redraw(draw, count, block):
-    """Indices of as many samples, each of its own block."""
+    """Indices of as many samples, each from its own block."""
     blocks = (range(begin, min(begin + block, count)) for begin in range(0, count, block))
     return [index for part in blocks for index in draw.choices(part, k=len(part))]
 
 
 def time_exponent(draw, follows):
-    """How a time goes with the clock: ms ~ clock ** -exponent."""
+    """The dependence of a time on the clock: ms ~ clock ** -exponent."""
     return {"sm": 1.0, "memory": 0.0}.get(follows, draw.random())
 
 
 def replant(draw, case, block, time_factor, clock_factor):
-    """A copy of the case with samples drawn anew, and times and clocks multiplied."""
+    """A copy of the case with resampled samples, and with times and clocks multiplied."""
     times, clocks = case["time_ms"]["samples"], case["clock_mhz"]["samples"]
     indices = redraw(draw, len(times), block)
     samples = [times[i] * time_factor for i in indices]
@@ -105,7 +107,7 @@ def replant(draw, case, block, time_factor, clock_factor):
 
 
 def make_second(draw, run, plan):
-    """The run as it could come out another night, with what is planted."""
+    """The run as it might be repeated another night, with the planted changes."""
     cases = []
     for case in run["cases"]:
         off = 1 + draw.uniform(-plan.clock, plan.clock)
@@ -113,12 +115,12 @@ def make_second(draw, run, plan):
         factor = (1 + plan.slowdown) * between * off ** -time_exponent(draw, plan.follows)
         cases.append(replant(draw, case, run["method"]["block_samples"], factor, off))
     changed = run | {"cases": cases}
-    changed.pop("run_hash", None)  # of what the program wrote
+    changed.pop("run_hash", None)  # of the program's text
     return changed
 
 
 def verdicts_of(sparkbench, path, other):
-    """Of each case what the program says of its time, in the run at `path` and then in `other`."""
+    """For each case the program's verdict on its time, for the run at `path` and then `other`."""
     with tempfile.TemporaryDirectory() as name:
         second, found = (pathlib.Path(name) / file for file in ("second", "diff"))
         second.write_text(json.dumps(other), encoding="utf-8")
@@ -135,7 +137,7 @@ def verdicts_of(sparkbench, path, other):
 
 
 def diff_pair(plan, number):
-    """The verdicts of that pair of the plan; the same for a number, whoever computes it."""
+    """The verdicts for that pair of the plan; depends only on the number."""
     draw = random.Random(f"{plan.seed} {plan.slowdown} {plan.clock} {plan.follows} {number}")
     path, run = plan.runs[number % len(plan.runs)]
     return verdicts_of(plan.sparkbench, path, make_second(draw, run, plan))
@@ -168,7 +170,7 @@ def has_timed_clocks(run):
 
 
 def measure(plan, pairs, jobs):
-    """Prints one line of the table. Whether it holds."""
+    """Prints one line of the table. Returns whether the requirement holds."""
     tally = Tally()
     with concurrent.futures.ProcessPoolExecutor(jobs) as pool:
         for verdicts in pool.map(functools.partial(diff_pair, plan), range(pairs), chunksize=5):

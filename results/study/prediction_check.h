@@ -1,4 +1,4 @@
-// How far a prediction was off, where a case was measured on what it is of.
+// Compares a prediction with a measurement on the predicted chip.
 #pragma once
 
 #include <optional>
@@ -10,40 +10,40 @@
 
 namespace sparkbench {
 
-/// How far the V100 model was off on times that others published and it was not fitted to
-/// (kernels/volta/README.md, "Tested on published times").
+/// The V100 model's error on published times that it was not fitted to (kernels/volta/README.md,
+/// "Tested on published times").
 inline constexpr std::string_view kModelOnPublishedTimes =
     "On published V100 times the model was too fast: by 11 % for fused kernels forward, 17 % for "
     "unfused chains forward, 36 % backward.";
 
-/// The same in a table's line.
+/// The same as a table's line.
 inline constexpr std::string_view kModelOnPublishedTimesBriefly =
     "on published times 11 % too fast (fused fwd), 17 and 36 % (unfused fwd, bwd)";
 
-/// The same of whole encoder layers.
+/// The same for whole encoder layers.
 inline constexpr std::string_view kModelOnPublishedLayers =
     "On published V100 times of BERT layers in eager PyTorch the model was too fast: by 16 % "
     "forward, "
     "9 % forward and backward.";
 
 struct PredictionCheck {
-  double ratio = 1;  // of the measured median over the likely time
+  double ratio = 1;  // measured median over likely time
   bool is_in_band = false;
 };
 
-/// None unless the case is correct, and has a valid time and a prediction.
+/// None unless the case is correct and has a valid time and a prediction.
 std::optional<PredictionCheck> check_prediction(const CaseRecord& record);
 
-/// Of all cases with predictions of one basis.
+/// Over all cases with predictions of one basis.
 struct PredictionSummary {
   std::string basis;
   int count = 0, in_band = 0;
-  double mean = 1, least = 1, most = 1;  // of the ratios, the mean geometric
+  double mean = 1, least = 1, most = 1;  // of the ratios; the mean is geometric
   std::string furthest;                  // the case's id
   double furthest_ratio = 1;
 };
 
-/// A summary for each basis that has a case, in the order of their first ones.
+/// One summary for each basis that has a case, in the order of their first cases.
 std::vector<PredictionSummary> summarize_predictions(const std::vector<CaseRecord>& cases);
 
 /// "measured over predicted (cycle model): 1.04 (geometric mean of 24 cases, 0.97 to 1.31), 23

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""How far apart the medians of a case lie in several runs of one sweep.
+"""How much the medians of a case differ between several runs of one sweep.
 
     results/study/repeatability.py RUN RUN [RUN ...] [--cases]
 
-A RUN is a run folder, a run.json, or what `sweeps/torch_peers.py --json` wrote. The spread of a case
-is (largest - smallest) / middle of its medians, in percent; a case counts when every run has a valid
-time of it. One row per kernel, and one for all: the spread in the middle, of nine cases in ten, and
-the worst. Where every run read the SM clock, a second table has the spread in clock cycles (median
-time x median clock): what is left of it when the card's power governor is taken out. --cases lists
-the cases too, the worst first. Exit status 2: nothing to compare.
+A RUN is a run folder, a run.json, or the output of `sweeps/torch_peers.py --json`. The spread of
+a case is (largest - smallest) / middle of its medians, in percent; a case counts if every run
+has a valid time for it. Prints one row per kernel, and one for all: the median spread, the
+spread that nine of ten cases stay below, and the worst. If every run read the SM clock, a second
+table has the spread in clock cycles (median time x median clock), which excludes the card's
+power governor. --cases also lists the cases, the worst first. Exit status 2: nothing to compare.
 """
 
 import argparse
@@ -32,7 +32,7 @@ def medians_in_ms(cases):
 
 
 def medians_in_cycles(cases):
-    """{case id: median time x median clock}, of the cases whose clock was read."""
+    """{case id: median time x median clock}, for the cases with clock readings."""
     return {
         case["id"]: case["time_ms"]["median"] * case["clock_mhz"]["median"]
         for case in cases
@@ -45,13 +45,13 @@ def spread_percent(medians):
 
 
 def spreads_of(runs):
-    """{case id: spread} of the cases that all have."""
+    """{case id: spread} for the cases that all runs have."""
     common = set.intersection(*(set(run) for run in runs))
     return {case: spread_percent([run[case] for run in runs]) for case in sorted(common)}
 
 
 def of_nine_in_ten(spreads):
-    """The least bound that nine cases in ten keep."""
+    """The spread that nine of ten cases stay below."""
     ordered = sorted(spreads)
     return ordered[math.ceil(0.9 * len(ordered)) - 1]
 

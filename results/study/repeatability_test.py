@@ -1,4 +1,4 @@
-"""What repeatability.py says of runs whose spreads are known."""
+"""Tests repeatability.py on runs with known spreads."""
 
 import json
 import pathlib

@@ -1,4 +1,4 @@
-// Two runs of the same cases: what is slower, wrong or gone.
+// Compares two runs of the same cases: what is slower, wrong or missing.
 #pragma once
 
 #include <optional>
@@ -14,11 +14,11 @@ namespace sparkbench {
 
 struct RunDiff {
   DiffRules rules;
-  std::vector<Difference> differences;  // of the runs themselves
-  std::vector<Difference> doubts;       // what else is unlike, or unknown of one: told alone
-  std::vector<CaseDiff> cases;          // in the order of the first run, then what is new
+  std::vector<Difference> differences;  // between the runs themselves
+  std::vector<Difference> doubts;       // other differences or unknown values; only reported
+  std::vector<CaseDiff> cases;          // in the order of the first run, then new cases
   bool is_first_complete = true, is_second_complete = true;
-  std::vector<PredictionSummary> first_predictions, second_predictions;  // how far they were off
+  std::vector<PredictionSummary> first_predictions, second_predictions;  // their errors
 };
 
 RunDiff diff_runs(const RunRecord& first, const RunRecord& second, const DiffRules& rules);
@@ -35,8 +35,8 @@ MeanRatios mean_ratios(const std::vector<CaseDiff>& diffs);
 /// What to do about a verdict: an imperative sentence without its full stop.
 std::string next_step(Verdict verdict);
 
-/// The case to begin with: of the slow one the slowest, of others the first; null when no case has
-/// the verdict.
+/// The case to begin with: for slow cases the slowest, otherwise the first; null if no case has the
+/// verdict.
 const CaseDiff* worst_of(const std::vector<CaseDiff>& diffs, Verdict verdict);
 
 }  // namespace sparkbench

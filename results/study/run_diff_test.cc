@@ -7,7 +7,7 @@
 namespace sparkbench {
 namespace {
 
-/// A run of one case, its samples all alike.
+/// A run of one case whose samples are all equal.
 RunRecord timed_run(double ms, double clock_mhz = 1500) {
   RunRecord run = sample_run();
   run.cases = {sample_timed_case()};

@@ -13,8 +13,8 @@ struct SkipReason {
   int count;
 };
 
-/// Of those cases that were skipped with a reason, the most frequent reason first; those as
-/// frequent as each other in the order of their first cases.
+/// For the cases skipped with a reason: the most frequent reason first, ties in the order of their
+/// first cases.
 std::vector<SkipReason> skip_reasons(const std::vector<const CaseRecord*>& cases);
 
 }  // namespace sparkbench

@@ -11,11 +11,11 @@
 namespace sparkbench {
 namespace {
 
-/// Of an unchanged pair one ratio in about 400 is out of it by chance; both ratios must be.
+/// For an unchanged pair one ratio in about 400 exceeds it by chance, and both ratios must.
 constexpr double kStandardErrors = 3;
 constexpr double kLargestDoubt = 2;  // in thresholds
-/// What samples of one run do not show. The 960 pairs behind kDiffThreshold are 0.25 % apart (root
-/// mean square), with the doubt of their samples.
+/// Variation between runs, which one run's samples do not show. The 960 pairs behind kDiffThreshold
+/// differ by 0.25 % (root mean square), their samples' error included.
 constexpr double kRunToRun = 0.003;
 
 bool has_times(const CaseRecord& record) {
@@ -23,7 +23,7 @@ bool has_times(const CaseRecord& record) {
          median_of(record.time_ms->samples) > 0;
 }
 
-/// Of the samples whose clock is known; empty where no clock was read.
+/// For the samples with a known clock; empty if no clock was read.
 std::vector<double> cycles_of(const CaseRecord& record) {
   std::vector<double> cycles;
   if (!record.clock_mhz) return cycles;

@@ -5,9 +5,10 @@
 
 namespace sparkbench {
 
-/// Sets the ratios of `diff`. kSlow, kFast, kClock, kAmbiguous or kSame; kSame also where neither
-/// run has a valid time. What is no further off than the threshold is the same when the doubt is at
-/// most twice the threshold, and ambiguous else: more could hide in it.
+/// Sets the ratios of `diff`. Returns kSlow, kFast, kClock, kAmbiguous or kSame; kSame also if
+/// neither run has a valid time. A ratio within the threshold is kSame if the uncertainty is at
+/// most twice the threshold, and kAmbiguous otherwise, because a larger change could be hidden in
+/// it.
 CaseFinding compare_times(const CaseSide& first, const CaseSide& second, const DiffRules& rules,
                           CaseDiff& diff);
 

@@ -1,4 +1,4 @@
-// sparkbench mask: what a mask shows, drawn and counted.
+// sparkbench mask: draws a mask and counts what it shows.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -20,10 +20,10 @@
 namespace sparkbench {
 namespace {
 
-/// Up to which a drawing and all counts take seconds.
+/// Within these limits a drawing and all counts take seconds.
 constexpr int kLongestDrawn = 1 << 18;
 constexpr int kMostMaskHeads = 4096;
-/// Each of which is drawn and counted by itself.
+/// Each of them is drawn and counted separately.
 constexpr int kMostNamedHeads = 64;
 
 struct MaskOptions {
@@ -79,7 +79,7 @@ MaskQuestion question_of(const MaskOptions& options) {
   return question;
 }
 
-/// What is written to a file of this name.
+/// The contents for a file of this name.
 std::string content_for(const std::filesystem::path& path, const MaskQuestion& question,
                         const MaskAnswer& found) {
   if (path.extension() == ".svg") return draw_svg(found.pattern, question.spec);

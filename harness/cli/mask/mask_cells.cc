@@ -6,7 +6,7 @@
 namespace sparkbench {
 namespace {
 
-/// Whether what a last tile has of the sequence is visible to all of its rows.
+/// Whether the part of a last tile inside the sequence is visible to all of its rows.
 bool shows_all(const Pattern& pattern, int head, const Range& rows, const Range& keys) {
   for (int row = rows.begin; row < rows.end; ++row) {
     for (int first = keys.begin; first < keys.end; first += kWordKeys) {

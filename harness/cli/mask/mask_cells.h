@@ -1,4 +1,4 @@
-// A pattern in cells, few enough to be drawn.
+// A pattern as a grid of cells, small enough to draw.
 #pragma once
 
 #include <vector>
@@ -20,8 +20,8 @@ struct MaskCells {
   }
 };
 
-/// Cells as small as fit into `most_cells` in each direction. A last cell that reaches past the
-/// last key is full when all of its keys are visible.
+/// The smallest cells that fit into `most_cells` in each direction. A last cell that extends past
+/// the last key is full if all of its keys are visible.
 MaskCells cells_of(const Pattern& pattern, int head, int most_cells);
 
 }  // namespace sparkbench

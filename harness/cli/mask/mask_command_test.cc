@@ -121,7 +121,7 @@ TEST(CommandMask, WritesPngOrSaysWhyNot) {
   const std::string drawn = text_of_file(png);
   EXPECT_EQ(drawn.substr(0, 8), "\x89PNG\r\n\x1a\n");
   EXPECT_EQ(drawn.substr(drawn.size() - 8, 4), "IEND");
-  // Height, big-endian: a pixel a pair, and a border.
+  // The height, big-endian: one pixel per pair, and a border.
   EXPECT_EQ(drawn.substr(20, 4), std::string("\0\0\x02\x68", 4));
 }
 

@@ -16,12 +16,12 @@ const std::vector<PatternAtom>& union_of_head(const PatternSpec& spec, int head)
   return spec.unions[static_cast<std::size_t>(head) % spec.unions.size()];
 }
 
-/// As kernels walk it, if that is in the order of a grid: not where it is run as passes.
+/// In the kernels' order, if that is a grid's order; null if the pattern runs as strided views.
 std::shared_ptr<const Pattern> ordered_of(const Pattern& pattern, const MaskQuestion& question) {
   return mask_passes(pattern, name_of(question.spec)).empty() ? pattern_in_order(pattern) : nullptr;
 }
 
-/// Of one union, as often as a fifth of a second allows, but not for ever.
+/// For one pattern, as often as fits into a fifth of a second, with an upper limit.
 void time_analysis(const MaskQuestion& question, int head, bool is_ordered, MaskFigures& figures) {
   using Clock = std::chrono::steady_clock;
   constexpr int kMostRepetitions = 1000;

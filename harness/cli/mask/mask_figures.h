@@ -1,4 +1,4 @@
-// What `sparkbench mask` says of a mask: pairs, tiles, memory, and the time that the analysis took.
+// The figures of `sparkbench mask`: pairs, tiles, memory, and the time of the analysis.
 #pragma once
 
 #include <cstdint>
@@ -18,22 +18,21 @@ struct MaskQuestion {
   int tile_rows = 64, tile_keys = 64;
 };
 
-/// What a warp of Volta's forward kernels leaves out of a pattern where it sees none of it: half of
-/// a tile of 64 keys.
+/// A warp of Volta's forward kernels skips such a half of a 64-key tile if it sees nothing in it.
 inline constexpr int kWarpRows = 32, kWarpKeys = 32;
-/// Two blocks on each SM of a V100, which take items of at most so many tiles.
+/// Two blocks on each SM of a V100, with work items of at most that many tiles.
 inline constexpr int kVoltaSlots = 160;
 
-/// A pattern as passes, where one of these is in an order of its own (passes.h).
+/// A pattern as strided views, if one of these has its own order (passes.h).
 struct MaskPasses {
   std::vector<int> strides;
   std::uint64_t executed_pairs = 0, warp_executed_pairs = 0;
 };
 
-/// A pattern in the order of its grid's tokens, where kernels walk it so (ordered_pattern.h).
+/// A pattern in its grid's token order, if kernels use that (ordered_pattern.h).
 struct MaskOrder {
-  std::vector<int> tile;  // tokens of each of the grid's axes
-  int positions = 0;      // tokens, and those that two tiles share once more
+  std::vector<int> tile;  // tokens along each of the grid's axes
+  int positions = 0;      // tokens, with tokens shared by two tiles counted twice
   std::uint64_t spans = 0;
   int most_spans = 0;
   std::uint64_t full_tiles = 0, cut_tiles = 0;
@@ -41,23 +40,23 @@ struct MaskOrder {
   std::uint64_t metadata_bytes = 0;
 };
 
-/// Of the heads that have one union.
+/// For the heads with one pattern.
 struct MaskFigures {
   std::string name;
   std::uint64_t visible_pairs = 0;
   double density = 0.0;
   std::uint64_t spans = 0;
-  int most_spans = 0;  // of a tile of rows
+  int most_spans = 0;  // in one row tile
   std::uint64_t full_tiles = 0, cut_tiles = 0;
   std::uint64_t executed_pairs = 0, warp_executed_pairs = 0;
   std::uint64_t metadata_bytes = 0;
-  // From the mask's words to all spans that kernels walk: the least of `repetitions`.
+  // From the mask's words to all spans that kernels use: the minimum over `repetitions`.
   double analysis_us = 0.0;
   int repetitions = 0;
-  MaskPasses passes;  // in the order of the sequence alone: strides are {1}
+  MaskPasses passes;  // with only the sequence's order, strides are {1}
   std::optional<MaskOrder> order;
 
-  /// Executed over visible pairs; NaN where nothing is visible.
+  /// Executed over visible pairs; NaN if nothing is visible.
   double ratio(std::uint64_t executed) const;
   bool has_other_orders() const { return passes.strides.size() > 1 || passes.strides[0] != 1; }
 };
@@ -65,10 +64,10 @@ struct MaskFigures {
 struct MaskAnswer {
   Pattern pattern;
   std::vector<MaskFigures> unions;
-  // Of all heads, of which tiles are walked in the order of a grid if there is one: items of whole
-  // tiles of rows, and as kernels split them.
+  // Over all heads; their tiles are in a grid's order if there is one. Items of whole row tiles,
+  // and as kernels split them.
   Balance whole, split;
-  int longest_item = 0;  // of those, in tiles
+  int longest_item = 0;  // of the split items, in tiles
   std::size_t items = 0;
 };
 

@@ -45,7 +45,7 @@ std::string escaped(const std::string& text) {
   return safe;
 }
 
-/// The cells of a kind as one path; those of a line that lie side by side are one rectangle.
+/// The cells of a kind as one path; adjacent cells in a line become one rectangle.
 std::string svg_path(const MaskCells& cells, CellKind kind) {
   std::string path;
   for (int row = 0; row < cells.rows; ++row) {

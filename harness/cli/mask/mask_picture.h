@@ -1,5 +1,5 @@
-// Drawings of a pattern: rows run down, keys to the right. A cell is a pair, or a tile of them that
-// is full, cut or empty.
+// Drawings of a pattern: rows run down, keys to the right. A cell is a pair, or a tile that is
+// full, partial or empty.
 #pragma once
 
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace sparkbench {
 
-/// Of one head, at most `most_cells` cells in each direction, two characters each: "##" full, "::"
-/// cut, " ." empty. A last line says what a cell is.
+/// For one head, at most `most_cells` cells in each direction, two characters each: "##" full, "::"
+/// partial, " ." empty. The last line explains a cell.
 std::string draw_text(const Pattern& pattern, int head, int most_cells);
 
-/// All unions under their names, four side by side. An SVG stays sharp, of at most 256 cells a
-/// side; a PNG has at most 1,024.
+/// All per-head patterns under their names, four side by side. An SVG has at most 256 cells a side,
+/// because it scales; a PNG has at most 1,024.
 std::string draw_svg(const Pattern& pattern, const PatternSpec& spec);
 
 /// Throws EnvironmentError in a build without libpng.

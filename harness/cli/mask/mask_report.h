@@ -8,11 +8,11 @@
 
 namespace sparkbench {
 
-/// Lines, with a drawing of each union in characters.
+/// Lines, with a character drawing of each per-head pattern.
 std::string format_mask(const MaskQuestion& question, const MaskAnswer& found,
                         const TableView& view = {});
 
-/// One document; keys are added within a major version, never renamed or removed.
+/// One document. A minor version may add keys, and never renames or removes one.
 std::string mask_to_json(const MaskQuestion& question, const MaskAnswer& found);
 
 }  // namespace sparkbench

@@ -23,7 +23,8 @@ namespace {
 
 using Arguments = std::vector<std::string>;
 
-/// Removes every `flag`, with its value, "--flag VALUE" or "--flag=VALUE". The last value, if any.
+/// Removes every `flag` with its value, "--flag VALUE" or "--flag=VALUE". Returns the last value,
+/// if any.
 std::optional<std::string> take_value(Arguments& arguments, const std::string& flag) {
   std::optional<std::string> value;
   for (auto word = arguments.begin(); word != arguments.end();) {
@@ -48,8 +49,8 @@ RunRecord read_run_to_resume(const std::string& folder) {
   }
 }
 
-/// Whoever wrote run.json chose where its flags write: a file elsewhere is written for those alone
-/// who name it now.
+/// The author of run.json chose the paths in its flags. A file elsewhere is written only if the
+/// user names it now.
 void leave_out_files(const RunRecord& run, Arguments& begun, std::ostream& err) {
   for (const std::string flag :
        {"--json", "--csv", "--md", "--html", "--junit", "--save-outputs"}) {
@@ -62,11 +63,11 @@ void leave_out_files(const RunRecord& run, Arguments& begun, std::ostream& err) 
     begun.push_back("--kernel=" + kernel->second);  // it had chosen one
   }
   std::erase_if(begun, [](const std::string& word) {
-    return word == "--csv-all" || word.starts_with("--csv-all=");  // which goes with --csv
+    return word == "--csv-all" || word.starts_with("--csv-all=");  // it belongs to --csv
   });
 }
 
-/// What began the run of `folder`, then `arguments`.
+/// The arguments that began the run of `folder`, followed by `arguments`.
 Arguments resume(const std::string& folder, const Arguments& arguments, std::ostream& err) {
   const RunRecord run = read_run_to_resume(folder);
   Arguments begun = run.run.argv;
@@ -88,7 +89,7 @@ Arguments resume(const std::string& folder, const Arguments& arguments, std::ost
   return begun;
 }
 
-/// How many brackets `line` leaves open, outside of quotes and comments.
+/// How many brackets `line` leaves open, outside quotes and comments.
 int open_brackets(std::string_view line) {
   int open = 0;
   char quote = 0;
@@ -112,8 +113,8 @@ std::string_view trimmed_key(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \t\r\"'") - begin + 1);
 }
 
-/// Throws std::invalid_argument for a key that a table has twice: CLI11 would join the values or
-/// take the last, TOML has neither.
+/// Throws std::invalid_argument for a duplicate key in a table: CLI11 would join the values or take
+/// the last, and TOML allows neither.
 void require_single_keys(const std::string& text) {
   std::set<std::string> keys;
   std::string table;
@@ -147,7 +148,7 @@ std::vector<CLI::ConfigItem> read_config(const std::string& path) {
   }
 }
 
-/// The names a key may have.
+/// The names that a key may have.
 std::vector<std::string> keys_of(const CLI::App& command) {
   std::vector<std::string> keys;
   for (const CLI::Option* option : command.get_options()) {
@@ -161,8 +162,8 @@ std::vector<std::string> keys_of(const CLI::App& command) {
   return keys;
 }
 
-/// Whether the item is for `command`: false for the table of another. Throws UsageError for a table
-/// of none.
+/// Whether the item is for `command`; false for another command's table. Throws UsageError for an
+/// unknown table.
 bool concerns(const CLI::ConfigItem& item, const CLI::App& program, const CLI::App& command,
               const std::string& path) {
   if (item.parents.empty()) return true;
@@ -196,8 +197,8 @@ Arguments flags_of(const CLI::ConfigItem& item, const CLI::App& command, const s
   return flags;
 }
 
-/// The arguments are part of the record, which is JSON: there they could not be what they are, and
-/// a resumed run would write to a file of another name.
+/// The arguments are part of the record, which is JSON. Text that is not UTF-8 could not be stored
+/// there, and a resumed run would write to a file of another name.
 void require_utf8(const Arguments& arguments) {
   for (const std::string& word : arguments) {
     if (is_utf8(word)) continue;

@@ -10,8 +10,8 @@ class Validator;
 
 namespace sparkbench {
 
-/// Refuses any other name, with the one that was meant and all that are allowed; help shows these
-/// as "{cold,hot}".
+/// Rejects any other name, with the nearest and all allowed names in the error; help shows
+/// "{cold,hot}".
 CLI::Validator one_of(std::vector<std::string> names);
 
 }  // namespace sparkbench

@@ -12,11 +12,11 @@
 namespace sparkbench {
 namespace {
 
-/// "--seqlen (256, 512), --mask (full, causal)": the axes on which the cases differ.
+/// "--seqlen (256, 512), --mask (full, causal)": the axes in which the cases differ.
 std::string varying_axes(const std::vector<SweepCase>& cases, const AxisFlags& flags) {
   std::vector<std::string> varying;
   for (const Axis* axis : problem_axes()) {
-    // What is derived from another axis differs as that does.
+    // An axis derived from another one differs because that one does.
     if (axis->derive != nullptr && !are_given(flags, *axis)) continue;
     std::vector<std::string> values;
     for (const SweepCase& sweep_case : cases) {

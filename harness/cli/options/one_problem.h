@@ -8,12 +8,12 @@
 
 namespace sparkbench {
 
-/// Gives each axis without a flag the first of its default values, where the command takes one
-/// problem and no preset is named.
+/// Gives each axis without a flag the first of its defaults, if the command takes one problem and
+/// no preset is given.
 void choose_one_problem(SweepOptions& options);
 
-/// Throws UsageError where the command takes one problem and the cases are of several; it names the
-/// axes on which they differ.
+/// Throws UsageError if the command takes one problem and the cases have several; the error names
+/// the axes in which they differ.
 void require_one_problem(const std::vector<SweepCase>& cases, const SweepOptions& options);
 
 }  // namespace sparkbench

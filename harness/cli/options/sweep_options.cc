@@ -19,7 +19,7 @@ constexpr const char* kDeviceHelp =
     "auto (cuda:0, or else emulated-v100), cuda:N, emulated-v100, emulated-t4, emulated-a100, "
     "emulated-h100, a list of these (cuda:0,cuda:1), or all (GPUs)";
 
-/// Unlike CLI::Range, refuses NaN.
+/// Unlike CLI::Range, rejects NaN.
 CLI::Validator within(double least, double most) {
   return CLI::Validator(
       [=](const std::string& text) {
@@ -31,7 +31,7 @@ CLI::Validator within(double least, double most) {
       "");
 }
 
-/// Decimal digits and nothing else. CLI11 would read 010 as 8, 1'000 as 1000, and 2^64 as 2^64 - 1.
+/// Only decimal digits. CLI11 would read 010 as 8, 1'000 as 1000, and 2^64 as 2^64 - 1.
 CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
   return CLI::Validator(
       [=](const std::string& text) {
@@ -48,7 +48,7 @@ CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
       "");
 }
 
-/// The flags that most command lines have, shown first.
+/// The most common flags, shown first.
 constexpr const char* kEveryday =
     "Everyday (lists 64,128; 1k = 1024; ranges 512:16k:*2, 64:256:+64; [default])";
 constexpr std::string_view kEverydayAxes[] = {"--kernel", "--pass",   "--headdim", "--seqlen",
@@ -79,7 +79,7 @@ void add_axis_flags(CLI::App& command, SweepOptions& options) {
   }
 }
 
-/// Where nothing is timed they are known, so that they are refused by name, and not shown.
+/// Commands that do not time know these flags, to reject them by name, but do not show them.
 constexpr const char* kTimingFlags[] = {"--cache", "--min-samples", "--max-noise", "--duty-cycle"};
 constexpr const char* kUnverifiedFlags[] = {"--no-verify", "--profile"};
 

@@ -17,7 +17,7 @@ namespace sparkbench {
 
 struct SweepOptions {
   Workload workload = Workload::kAttention;  // the command's
-  bool takes_one_problem = false;            // the command does: an axis has one value by default
+  bool takes_one_problem = false;            // the command does: an axis has one default
   AxisFlags axes;
   std::string preset;
   std::string device = "auto";
@@ -27,22 +27,22 @@ struct SweepOptions {
   double max_noise = 0.005;
   double duty_cycle = 0.5;
   double tolerance_ratio = 2.0;
-  double timeout_s = 600.0;  // that a case may take in a worker
+  double timeout_s = 600.0;  // per case in a worker
   bool is_deterministic = false;
   bool skips_verification = false;
   bool stops_at_first_failure = false;
   bool is_dry_run = false;
   std::string json_file, csv_file, markdown_file;  // empty: not written; "-": standard output
   std::string html_file, junit_file;               // the same
-  bool csv_has_all_columns = false;                // else those that say something
+  bool csv_has_all_columns = false;                // otherwise the informative ones
   std::string out_folder, resume_folder;           // at most one of them
   bool retries_failed = false;
-  bool salvages = false;             // what is damaged in the journal is run again
-  std::vector<std::string> allowed;  // differences from the run that is resumed
+  bool salvages = false;             // damaged cases of the journal run again
+  std::vector<std::string> allowed;  // differences from the resumed run
   std::string shard;                 // "I/N"; empty: all
   std::vector<std::string> tags;     // K=V
   std::string tensors_file;          // the user's own inputs; empty: they are generated
-  std::string outputs_file;          // of one kernel, whole; empty: not written
+  std::string outputs_file;          // one kernel's whole outputs; empty: not written
   bool is_quiet = false;
   bool hides_progress = false;
   bool is_in_process = false;  // no worker processes
@@ -51,9 +51,8 @@ struct SweepOptions {
   TableOptions table;
 };
 
-/// Adds the flags of the options' workload to a subcommand; they write into `options`, which must
-/// outlive parsing. Those of timing, --no-verify and --profile are only
-/// shown where a command times.
+/// Adds the flags of the options' workload to a subcommand. They write to `options`, which must
+/// outlive parsing. Timing flags, --no-verify and --profile are shown only if a command times.
 void add_sweep_flags(CLI::App& command, SweepOptions& options, bool is_timed);
 
 /// Adds --json, --csv, --csv-all, --md, --html and --junit.
@@ -65,19 +64,19 @@ void add_salvage_flag(CLI::App& command, SweepOptions& options, const char* help
 /// Adds --tensors.
 void add_tensors_flag(CLI::App& command, SweepOptions& options);
 
-/// Adds --save-outputs, to the flags of the outputs.
+/// Adds --save-outputs to the output flags.
 void add_save_outputs_flag(CLI::App& command, SweepOptions& options);
 
-/// Throws UsageError when --tensors stands beside a flag for what the tensors themselves say.
+/// Throws UsageError if --tensors is combined with a flag for a value that the tensors determine.
 void check_tensors_flag(const CLI::App& command, const SweepOptions& options);
 
-/// Of a command that does not time: throws UsageError for the flags that are not shown.
+/// For a command that does not time: throws UsageError for the hidden flags.
 void check_untimed_flags(const CLI::App& command);
 
 /// Throws UsageError for flags that exclude each other, and for a tag that is not K=V.
 void check_sweep_flags(const SweepOptions& options);
 
-/// Throws UsageError when a tag is not K=V.
+/// Throws UsageError if a tag is not K=V.
 std::map<std::string, std::string> parse_tags(const std::vector<std::string>& tags);
 
 }  // namespace sparkbench

@@ -21,7 +21,7 @@ namespace {
 
 constexpr const char* kTableGroup = "Table";
 constexpr int kLeastWidth = 20, kMostWidth = 10000;
-/// Of a pipe and a file: what most editors and pages of logs show.
+/// For a pipe or a file: the width of most editors and log pages.
 constexpr int kWidthOfAPipe = 120;
 
 std::optional<int> width_of_text(std::string_view text) {
@@ -32,13 +32,13 @@ std::optional<int> width_of_text(std::string_view text) {
   return is_taken ? std::optional(width) : std::nullopt;
 }
 
-/// What a shell exports; anything else in it is no width, and goes unheard as in other programs.
+/// The value that a shell exports. Anything but a number is ignored, as in other programs.
 std::optional<int> width_of_environment() {
   const char* const columns = std::getenv("COLUMNS");
   return columns == nullptr ? std::nullopt : width_of_text(columns);
 }
 
-/// The column of the axis that --where and --by know by that name; "" of none.
+/// The column of the axis with that name in --where and --by; "" if there is none.
 std::string column_of_axis(std::string_view typed) {
   const Axis* const axis = find_choosing_axis(typed);
   for (const CaseColumn& column : case_columns()) {

@@ -11,7 +11,7 @@
 namespace sparkbench {
 namespace {
 
-/// COLUMNS as it was, again, when the test is over.
+/// Restores COLUMNS after the test.
 class Columns {
  public:
   explicit Columns(const char* value) {

@@ -6,14 +6,14 @@
 
 namespace sparkbench {
 
-/// The descriptor of a terminal that std::cout or std::cerr writes to; none of other streams.
+/// The descriptor of the terminal behind std::cout or std::cerr; none for other streams.
 std::optional<int> terminal_of(const std::ostream& stream);
 
-/// Characters of a line of the stream's terminal; none without one, or if it does not say.
+/// Characters per line of the stream's terminal; none without one, or if unknown.
 std::optional<int> terminal_width(const std::ostream& stream);
 
-/// Whether to colour what is written there: it is a terminal, TERM is not "dumb", and NO_COLOR is
-/// not set, or empty.
+/// Whether to use colour: the stream is a terminal, TERM is not "dumb", and NO_COLOR is unset or
+/// empty.
 bool has_terminal_color(const std::ostream& stream);
 
 }  // namespace sparkbench

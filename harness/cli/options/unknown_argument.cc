@@ -13,7 +13,7 @@
 namespace sparkbench {
 namespace {
 
-/// A remark on flags that have no other name here.
+/// A note on flags that users of other programs try.
 struct FlagNote {
   std::string_view flag, note;
 };
@@ -39,7 +39,7 @@ bool has(const std::vector<std::string>& names, std::string_view name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// "; encoder, accuracy and run take it" of a flag of other commands.
+/// "; encoder, accuracy and run take it", for a flag of other commands.
 std::string commands_with(const CLI::App& program, const std::string& flag) {
   std::vector<std::string> names;
   for (const CLI::App* command : program.get_subcommands({})) {
@@ -53,7 +53,7 @@ std::string commands_with(const CLI::App& program, const std::string& flag) {
                        : fmt::format("; {} and {} take it", fmt::join(names, ", "), last);
 }
 
-/// What a command that shows stored cases has instead of an axis' flag.
+/// The --where condition that replaces an axis flag, in a command that shows stored cases.
 std::string condition_for(const std::vector<std::string>& flags, const std::string& flag) {
   const std::string axis = flag.substr(std::min<std::size_t>(2, flag.size()));
   const bool is_axis = axis == "kernel" || axis == "device" || find_choosing_axis(axis) != nullptr;

@@ -13,12 +13,12 @@
 namespace sparkbench {
 namespace {
 
-// FLOPs for the user's own inputs: to compute the rows that are compared, and what these need.
+// FLOPs for the user's own inputs: for the compared rows, and for what these need.
 constexpr double kOwnRowFlops = 4.0 * (1 << 30);
 constexpr double kOwnOracleFlops = 16.0 * (1 << 30);
 
-/// In the last batch entry, of the last head of each union: the rows where a pattern changes, as
-/// many as `most` of each.
+/// In the last batch entry, for the last head of each per-head pattern: at most `most` rows where a
+/// pattern changes.
 std::vector<QueryRow> rows_at_borders(const Problem& problem, std::size_t most) {
   std::vector<QueryRow> rows;
   if (!problem.sparse) return rows;

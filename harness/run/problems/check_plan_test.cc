@@ -52,7 +52,7 @@ TEST(CheckPlan, AffordsMoreTilesWhereRowsSeeFewerKeys) {
   EXPECT_GE(tiles(MaskSpec::window(123)), 16u);
 }
 
-/// The first rows of a causal mask see few keys, and stand for themselves alone.
+/// The first rows of a causal mask see few keys, and represent only themselves.
 TEST(CheckPlan, WeighsRowsByHowManySeeAsManyKeys) {
   Problem problem = long_problem();
   problem.mask = MaskSpec::causal();
@@ -98,7 +98,7 @@ TEST(CheckPlan, ChecksExactlyItsTilesRowsInOrder) {
 TEST(CheckPlan, TakesTheOnlyTileThereIs) {
   const Problem problem{.seqlen_q = 10, .seqlen_k = 100000, .head_dim = 64};
   const CheckPlan plan = make_check_plan(problem, {1.0, kUnlimited});
-  EXPECT_TRUE(plan.tiles.empty());  // so it is everything
+  EXPECT_TRUE(plan.tiles.empty());  // so everything
   EXPECT_TRUE(plan.weights.empty());
   EXPECT_EQ(plan.rows.size(), 10u);
 }
@@ -110,7 +110,7 @@ TEST(CheckPlan, AffordsMoreRowsWhereTheySeeFewerKeys) {
   EXPECT_NEAR(static_cast<double>(plan.rows.size()), 1000, 8);
 }
 
-/// dK and dV are sums over the heads of a group, so the forward pass of each of them is needed.
+/// dK and dV are sums over the heads of a group, so each head's forward pass is needed.
 TEST(GradientPlan, TakesTheLastKeyHeadAndItsReaders) {
   Problem problem = long_problem();
   problem.heads_k = 2;
@@ -151,7 +151,7 @@ TEST(CheckPlan, SamplesTilesOfPackedSequences) {
     EXPECT_LT(tile * kSampleRows, problem.seqlen_q_of(sequence));
     sequences.insert(sequence);
   }
-  EXPECT_EQ(sequences, (std::set<int>{0, 2, 3, 4}));  // of 9, 77, 300 and 1000 rows
+  EXPECT_EQ(sequences, (std::set<int>{0, 2, 3, 4}));  // with 9, 77, 300 and 1000 rows
   EXPECT_NEAR(sum_of(plan.weights), static_cast<double>(problem.lse_elements()), 1e-6);
   EXPECT_TRUE(plan.is_sampled(problem));
 }
@@ -180,7 +180,7 @@ TEST(GradientPlan, LeavesOutSequencesThatAreTooLong) {
   EXPECT_EQ(plan.key_heads, (std::set<std::array<int, 2>>{{0, 3}}));
   EXPECT_TRUE(plan.leaves_out_longest);
   EXPECT_NEAR(sum_of(plan.dq_weights), 4 * (300 + (1 << 14)), 1e-3);
-  // On a GPU rows of any sequence are drawn.
+  // On a GPU rows are drawn from any sequence.
   EXPECT_FALSE(make_gradient_plan(problem, {kUnlimited, 1}).leaves_out_longest);
 }
 

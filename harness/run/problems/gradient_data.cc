@@ -55,7 +55,7 @@ const GradientErrors& GradientData::errors_of_a_unit() {
   RoundedForward off = *forward_;
   std::mt19937 draw;
   for (Half& o : off.o) {
-    // The next number of fp16 away from 0, or the one before; 0 and the largest stay.
+    // The next fp16 number away from 0, or towards 0; 0 and the largest stay.
     const unsigned magnitude = o.bits & 0x7fffu;
     if (magnitude == 0 || magnitude >= 0x7bffu) continue;
     o.bits = static_cast<std::uint16_t>(draw() % 2 == 0 ? o.bits + 1 : o.bits - 1);

@@ -1,5 +1,5 @@
-// What a backward pass adds to a problem's data: dO, the forward pass that it starts from, and the
-// gradients to check against. Shared by every kernel that runs on the problem, as ProblemData is.
+// A problem's additional data for a backward pass: dO, the forward pass that it starts from, and
+// the exact gradients. Shared by every kernel that runs on the problem, like ProblemData.
 #pragma once
 
 #include <map>
@@ -24,23 +24,23 @@ class GradientData {
   const GradientPlan& plan() const { return plan_; }
   const std::vector<Half>& d_o() const { return d_o_; }
 
-  /// Each of these is computed when it is first asked for.
+  /// Each of these is computed on first use.
   ///
-  /// q, k, v, dO, and the exact O and LSE of the plan's heads, rounded to fp16 and fp32 as a kernel
-  /// leaves them. A backward pass by itself starts from these where it is emulated, and on a GPU
-  /// from those of a forward pass of its own.
+  /// q, k, v, dO, and the exact O and LSE of the plan's heads, rounded to fp16 and fp32 as in a
+  /// kernel. An emulated backward pass by itself starts from these; on a GPU it starts from its own
+  /// forward pass.
   BackwardInputs inputs();
-  /// The same, but `forward` is what a forward pass left, which must outlive the result.
+  /// The same with the results of a forward pass, `forward`, which must outlive the result.
   BackwardInputs inputs_after(const RoundedForward& forward) const;
-  /// The exact O and LSE, and in their place those of `rows` that a pass computed.
+  /// The exact O and LSE, with `rows` replaced by a pass's results.
   RoundedForward forward_with(std::span<const QueryRow> rows, const ForwardRows& computed);
   const ExactGradients& exact();
-  /// Errors of the plan's rows against exact(), weighted as the plan says.
+  /// Errors of the plan's rows against exact(), with the plan's weights.
   GradientErrors errors_of(const HalfGradients& got);
-  /// What the exact gradients change by if each element of O is a unit in the last place of fp16
-  /// off, up or down at random: rmse and max_abs.
+  /// The change of the exact gradients if each element of O is off by a unit in the last place of
+  /// fp16, up or down at random: rmse and max_abs.
   const GradientErrors& errors_of_a_unit();
-  /// `after` is the pass that it follows: none, or a forward pass of its own.
+  /// `after` is the preceding pass: none, or its own forward pass.
   enum class After { kNothing, kOwnForward };
   const GradientErrors& unfused_errors(const TensorCores& tensor_cores, After after);
 

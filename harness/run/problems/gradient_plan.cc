@@ -15,10 +15,10 @@
 namespace sparkbench {
 namespace {
 
-// A row of dQ, dK and dV, beside one of O: five products for two.
+// The cost of a row of dQ, dK and dV relative to a row of O: five products over two.
 constexpr double kBackwardPasses = 2.5;
 
-// The most that emulating a head of a whole packed sequence may cost.
+// Upper bound on the cost of emulating a head of a whole varlen sequence.
 constexpr double kMostWholeFlops = 8.0 * (1 << 30);
 
 /// The forward pass of one key head of a sequence, with the heads that read it.
@@ -27,8 +27,8 @@ double forward_flops(const Problem& problem, int sequence) {
   return static_cast<double>(useful_flops(Pass::kForward, alone)) / alone.key_heads();
 }
 
-/// Key heads of sequences that have queries and keys, alike in their lengths and patterns.
-using HeadKind = std::array<int, 3>;  // log2 of both lengths, and which union comes first
+/// Key heads of non-empty sequences with similar lengths and the same patterns.
+using HeadKind = std::array<int, 3>;  // log2 of both lengths, and the first head's pattern
 std::map<HeadKind, std::vector<KeyRow>> heads_by_kind(const Problem& problem) {
   const auto unions = problem.sparse ? static_cast<int>(problem.sparse->pattern.unions.size()) : 1;
   std::map<HeadKind, std::vector<KeyRow>> kinds;
@@ -44,21 +44,21 @@ std::map<HeadKind, std::vector<KeyRow>> heads_by_kind(const Problem& problem) {
   return kinds;
 }
 
-/// What a chosen key head costs, in forward passes, and what all of them and one may cost. One head
-/// of each kind is chosen whatever all cost, and one head whatever it costs.
+/// The cost of a chosen key head, in forward passes, and the limits for all of them and for one.
+/// One head of each kind is chosen despite the first limit, and one head despite both.
 struct HeadBudget {
   double passes, all_flops, most_flops;
 };
 
-/// The key heads that rows are drawn from, and those of them that are the last of their kind.
+/// The key heads that rows are drawn from, and the last one of each kind.
 struct ChosenHeads {
   std::set<std::array<int, 2>> all;  // {batch, key head}
   std::vector<KeyRow> last;
-  bool leaves_out_kinds = false;  // that cost more than any may
+  bool leaves_out_kinds = false;  // because they cost too much
 };
 
 UnitKind unit_kind(const Problem& problem, const std::vector<KeyRow>& heads, double passes) {
-  double flops = 0;  // of the longest
+  double flops = 0;  // of the most expensive
   for (const KeyRow& head : heads) {
     if (problem.lengths || flops == 0) flops = std::max(flops, forward_flops(problem, head.batch));
   }
@@ -96,8 +96,8 @@ ChosenHeads choose_heads(const Problem& problem, const HeadBudget& budget) {
   return chosen;
 }
 
-/// Rows where a pattern changes, and keys where its transpose does, in the last head of each kind:
-/// those of each union that is read there.
+/// Rows where a pattern changes, and keys where its transpose does, in the last head of each kind,
+/// for each pattern that is read there.
 struct GradientBorders {
   std::vector<QueryRow> queries;
   std::vector<KeyRow> keys;
@@ -108,7 +108,7 @@ GradientBorders gradient_borders(const Problem& problem, const ChosenHeads& chos
   GradientBorders borders;
   if (!problem.sparse) return borders;
   const Pattern by_key = transposed(problem.sparse->pattern);
-  std::set<std::size_t> seen;  // unions
+  std::set<std::size_t> seen;  // patterns
   for (const KeyRow& key_head : chosen.last) {
     std::vector<int> readers = query_heads_of(problem, key_head);
     std::reverse(readers.begin(), readers.end());
@@ -163,7 +163,7 @@ GradientPlan sample_gradients(const Problem& problem, const CheckBudget& budget)
   SampleCost cost = sample_cost(problem, half, kBackwardPasses);
   HeadBudget heads = {1, budget.oracle_flops, std::numeric_limits<double>::infinity()};
   if (problem.lengths && cost.is_of_tiles) {
-    // Kernels over packed sequences add to dQ of whole ones, so these are emulated whole.
+    // Varlen kernels accumulate dQ over whole sequences, so these are emulated whole.
     heads = {kBackwardPasses, cost.budget_flops, kMostWholeFlops};
     cost.budget_flops = std::numeric_limits<double>::infinity();
   }

@@ -29,7 +29,7 @@ void require_like(const char* name, const TensorShape& shape, const char* other_
          other_name, text_of(other));
 }
 
-/// Checks the tensors' shapes and makes them a problem's.
+/// Checks the tensors' shapes and makes a problem of them.
 Problem extents_of(const TensorFile& file) {
   const TensorShape q = file.shape_of("q"), k = file.shape_of("k");
   if (q.heads % k.heads != 0) {
@@ -70,8 +70,8 @@ std::vector<Warning> warnings_of(const OwnTensors& tensors, const TensorFile& fi
   return warnings;
 }
 
-/// Throws std::invalid_argument when reading the tensors would take more memory than there is. They
-/// stay as fp16; while one is read, so do its bytes and its values in fp32.
+/// Throws std::invalid_argument if reading the tensors would need more memory than there is. They
+/// stay in memory as fp16; while one is read, so do its bytes and its fp32 values.
 void require_memory(const TensorFile& file, std::uint64_t there_is) {
   std::uint64_t kept = 0, passing = 0;
   for (const char* const name : {"q", "k", "v", "d_o"}) {

@@ -11,10 +11,10 @@ namespace {
 
 constexpr int kTile = 64;
 constexpr int kReferenceRows = 32, kReferenceKeys = 16;  // reference/unfused: rows of a task
-constexpr std::size_t kMostTiles = 32;                   // whose rows are looked at one by one
+constexpr std::size_t kMostTiles = 32;                   // whose rows are examined one by one
 
-/// What tells a row's keys from those of the next: how far the first and the last moved, and how
-/// many there are more.
+/// How a row's keys differ from the next row's: the moves of the first and the last key, and the
+/// change in their number.
 struct RowEnds {
   int first = 0, last = 0, keys = 0;
 
@@ -36,7 +36,7 @@ RowEnds ends_of(const Pattern& pattern, int head, int row) {
   return ends;
 }
 
-/// At most `most` of them, spread.
+/// At most `most` of them, evenly spread.
 template <class T>
 std::vector<T> thinned(const std::vector<T>& all, std::size_t most) {
   if (all.size() <= most) return all;
@@ -47,14 +47,15 @@ std::vector<T> thinned(const std::vector<T>& all, std::size_t most) {
   return some;
 }
 
-/// What the spans of a tile of rows are, wherever they lie.
+/// The spans of a row tile, relative to its position.
 std::vector<std::pair<int, TileCover>> shape_of(const TilePlan& plan, int row_tile) {
   std::vector<std::pair<int, TileCover>> shape;
   for (const Span& span : plan.spans_of(row_tile)) shape.push_back({span.tiles(), span.cover});
   return shape;
 }
 
-/// Tiles of rows whose spans are of another shape than those of the tile before, and these.
+/// Row tiles whose spans have another shape than those of the previous tile, and those previous
+/// tiles.
 std::vector<int> border_tiles(const Pattern& pattern, int head) {
   const TilePlan tiles = plan(pattern, head, kTile, kTile);
   std::vector<int> borders;
@@ -66,7 +67,7 @@ std::vector<int> border_tiles(const Pattern& pattern, int head) {
   return borders;
 }
 
-/// Keys of whole blocks that a row sees.
+/// The keys of all blocks in which a row sees a key.
 double keys_of_blocks(const Pattern& pattern, int head, int row) {
   constexpr std::uint64_t kBlock = (1u << kReferenceKeys) - 1;
   double keys = 0;
@@ -79,7 +80,7 @@ double keys_of_blocks(const Pattern& pattern, int head, int row) {
   return keys;
 }
 
-/// The mean over some rows of each union.
+/// The mean over some rows of each per-head pattern.
 double mean_keys_of_blocks(const Pattern& pattern) {
   constexpr int kRows = 64;
   const int rows = std::min(kRows, pattern.seqlen_q),

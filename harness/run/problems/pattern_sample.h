@@ -1,5 +1,5 @@
-// What a sample of a pattern's rows costs, and which rows ought to be in it: a kernel that has a
-// pattern wrong has it wrong where the pattern changes.
+// The cost of a sample of a pattern's rows, and the rows that the sample must contain: an error in
+// a pattern shows where the pattern changes.
 #pragma once
 
 #include <cstddef>
@@ -10,17 +10,17 @@
 
 namespace sparkbench {
 
-/// Keys that `block_rows` rows together cost each of them: of one row the mean over all, as the
-/// unfused reference computes them, which takes 32 rows at once and 16 keys side by side; of more,
-/// the most tiles of 64 keys that any such block visits. At least 1.
+/// Keys that each of `block_rows` rows costs when computed together. For one row: the mean over all
+/// rows in the unfused reference, which takes 32 rows at once and 16 adjacent keys. For more: the
+/// most 64-key tiles that any such block visits. At least 1.
 double keys_per_row(const SparseMask& mask, int block_rows);
 
-/// At most `most` rows of a head, ascending, spread over those at which the runs that a row sees
-/// begin, end or count otherwise than at the row before: where a window leaves the border, a block
-/// ends, global rows do.
+/// At most `most` rows of a head, ascending, spread over the rows whose key intervals begin, end or
+/// number differently than in the previous row: where a window leaves the border, or a block or
+/// global rows end.
 std::vector<int> border_rows(const Pattern& pattern, int head, std::size_t most);
 
-/// The last head that has each union, ascending.
+/// The last head with each per-head pattern, ascending.
 std::vector<int> last_heads_of_unions(const Problem& problem);
 
 }  // namespace sparkbench

@@ -46,7 +46,7 @@ TEST(BorderRows, AreAsManyAsAskedFor) {
 TEST(KeysPerRow, AreThoseOfTilesOrOfTasks) {
   const auto mask = make_sparse_mask("chunk:128", 1024, 1024);
   EXPECT_EQ(keys_per_row(*mask, 128), 128);
-  EXPECT_EQ(keys_per_row(*mask, 1), 1024);  // 32 rows that are spread see all
+  EXPECT_EQ(keys_per_row(*mask, 1), 1024);  // 32 spread rows see all
   EXPECT_EQ(keys_per_row(*make_sparse_mask("chunk:16", 1024, 1024), 1), 32 * 16);
   EXPECT_EQ(keys_per_row(*make_sparse_mask("strided:64/chunk:64", 1024, 1024), 128), 1024);
 }
@@ -59,7 +59,7 @@ TEST(CheckPlan, OfAPatternHasTheTilesOfItsBorders) {
            plan.tiles.end();
   };
   EXPECT_TRUE(has_tile(3, 0));       // rows 499 and 500, a stratum of their own
-  EXPECT_EQ(plan.tiles.size(), 6u);  // that, and some of 500, 524 and 1024 keys
+  EXPECT_EQ(plan.tiles.size(), 6u);  // that, and some with 500, 524 and 1024 keys
   EXPECT_TRUE(std::is_sorted(plan.rows.begin(), plan.rows.end()));
   EXPECT_EQ(plan.rows.size(), 6u * 128);
 }
@@ -87,7 +87,7 @@ TEST(GradientPlan, OfAPatternHasAHeadOfEachUnion) {
     EXPECT_EQ(heads, (std::vector<int>{1, 2, 3}));
     EXPECT_TRUE(std::is_sorted(plan.rows.dkv.begin(), plan.rows.dkv.end()));
     EXPECT_TRUE(std::is_sorted(plan.forward_rows.begin(), plan.forward_rows.end()));
-    // Head 3 has the first union again, and head 2 the last.
+    // Head 3 has the first pattern again, and head 2 the last.
     EXPECT_TRUE(std::binary_search(plan.rows.dq.begin(), plan.rows.dq.end(), QueryRow{1, 3, 500}));
     EXPECT_TRUE(std::binary_search(plan.rows.dkv.begin(), plan.rows.dkv.end(), KeyRow{1, 3, 500}));
   }

@@ -10,7 +10,7 @@
 namespace sparkbench {
 namespace {
 
-/// The most keys that `block_rows` rows of a sequence share, of which one of them sees each.
+/// The most keys of `block_rows` rows of a sequence, counting keys that any of the rows sees.
 int most_keys(const KeyMask& mask, int block_rows) {
   int keys = 0;
   for (int first = 0; first < mask.seqlen_q; first += block_rows) {
@@ -20,7 +20,7 @@ int most_keys(const KeyMask& mask, int block_rows) {
   return keys;
 }
 
-/// FLOPs of a query row, taken as the most that any of `block_rows` rows together costs.
+/// FLOPs per query row: the most over blocks of `block_rows` rows.
 double flops_per_row(const Problem& problem, int block_rows) {
   if (problem.sparse) return 4.0 * keys_per_row(*problem.sparse, block_rows) * problem.head_dim;
   int keys = 0;

@@ -1,5 +1,5 @@
-// What the plans of a forward and of a backward pass (check_plan.h) share: the price of a row, and
-// which rows are drawn.
+// Shared by the plans of forward and backward passes (check_plan.h): the cost of a row, and which
+// rows are drawn.
 #pragma once
 
 #include <cstddef>
@@ -11,14 +11,14 @@
 
 namespace sparkbench {
 
-// Tiles and rows at a pattern's borders, in a head, that are checked with a weight of 0.
+// Tiles and rows at a pattern's borders, per head, that are checked with a weight of 0.
 inline constexpr std::size_t kBorderTiles = 4;
 inline constexpr std::size_t kBorderRows = 64;
 
-/// What a sample may cost, if a row costs `passes` times what the forward pass computes of it.
+/// The limits of a sample if a row costs `passes` times as much as in the forward pass.
 SampleCost sample_cost(const Problem& problem, const CheckBudget& budget, double passes);
 
-/// Draws from strata of each head if these may be and are affordable, else from strata of all
+/// Draws from separate strata for each head if allowed and affordable, else from strata over all
 /// heads. `add_heads(strata)` adds the heads.
 template <class Row, class AddHeads>
 WeightedRows<Row> draw_rows(const SampleCost& cost, bool may_be_of_each_head,
@@ -33,7 +33,7 @@ WeightedRows<Row> draw_rows(const SampleCost& cost, bool may_be_of_each_head,
   return strata.draw<Row>(cost);
 }
 
-/// Adds rows with a weight of 0, with the rest of their tiles if tiles were drawn.
+/// Adds rows with a weight of 0; if tiles were drawn, with the rest of their tiles.
 template <class Row>
 void add_unweighted(const std::vector<Row>& more, bool are_tiles, const Problem& problem,
                     WeightedRows<Row>& drawn);

@@ -1,5 +1,5 @@
-// A problem with its inputs, what of it is checked, and the reference results to check against:
-// made once and shared by every kernel that runs on the problem.
+// A problem with its inputs, the part that is checked, and the reference results: made once and
+// shared by every kernel that runs on the problem.
 #pragma once
 
 #include <cstdint>
@@ -19,15 +19,15 @@
 
 namespace sparkbench {
 
-/// What the inputs are drawn from, or, where there are some, the user's own.
+/// The distribution of the inputs, or the user's own.
 struct InputSpec {
   Distribution distribution = Distribution::kNormal;
   std::uint64_t seed = 0;
   float scale = 1.0f;                               // of q, k and v
-  std::shared_ptr<const OwnTensors> own = nullptr;  // of the problem's extents
+  std::shared_ptr<const OwnTensors> own = nullptr;  // with the problem's extents
 };
 
-/// Which unfused computation: by profile, accumulator and draw of rounding errors.
+/// Identifies an unfused computation: profile, accumulator and draw of rounding errors.
 using UnfusedKey = std::tuple<std::string_view, Accumulator, unsigned>;
 inline UnfusedKey key_of(const TensorCores& tensor_cores) {
   return {tensor_cores.profile.name, tensor_cores.accumulator, tensor_cores.rounding_draw};
@@ -35,21 +35,21 @@ inline UnfusedKey key_of(const TensorCores& tensor_cores) {
 
 class ProblemData {
  public:
-  /// Takes the user's own inputs, or generates them: whole tensors, or, when the plan samples
-  /// tiles, only its key heads and the heads that read them, the others being zeros.
+  /// Takes the user's own inputs, or generates them: whole tensors or, if the plan samples tiles,
+  /// only its key heads and the heads that read them; the others are zeros.
   ProblemData(const Problem& problem, const InputSpec& input, CheckPlan plan);
 
   const Problem& problem() const { return problem_; }
   const CheckPlan& plan() const { return plan_; }
   ForwardInputs inputs() const { return inputs_->view(); }
 
-  /// Each computed when it is first asked for.
+  /// Each is computed on first use.
   const ExactRows& exact();
-  /// Errors of the plan's rows against exact(), weighted as the plan says.
+  /// Errors of the plan's rows against exact(), with the plan's weights.
   ErrorMetrics error_of(const ForwardRows& got);
   const DropoutMaskSummary& dropout_mask();
-  /// The error of the unfused computation in fp16, with MMAs of this accumulator, on these tensor
-  /// cores: what a kernel's error is measured by.
+  /// The error of the unfused fp16 computation on these tensor cores with this accumulator: it sets
+  /// a kernel's tolerance.
   const ErrorMetrics& unfused_error(const TensorCores& tensor_cores);
 
  private:

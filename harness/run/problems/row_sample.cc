@@ -12,7 +12,7 @@ namespace sparkbench {
 namespace {
 
 constexpr double kGolden = 0.6180339887498949;  // its multiples, modulo 1, spread evenly
-constexpr int kLeastRows = 256;                 // of a stratum where single rows are drawn
+constexpr int kLeastRows = 256;                 // per stratum, if single rows are drawn
 constexpr double kLargeShare = 1.0 / 8;         // of all rows: such a stratum gets twice the least
 
 double fraction_of(double value) { return value - std::floor(value); }
@@ -25,21 +25,22 @@ double cost_of(std::span<const UnitKind> kinds, std::span<const std::int64_t> co
   return cost;
 }
 
-/// A number that has no divisor in common with `count`, near its golden part.
+/// A number coprime to `count`, near its golden section.
 std::int64_t stride_of(std::int64_t count) {
   auto stride = std::max<std::int64_t>(1, std::llround(kGolden * static_cast<double>(count)));
   while (std::gcd(stride, count) != 1) ++stride;
   return stride;
 }
 
-/// Which of the units of each head are drawn.
+/// The drawn units of a head.
 struct HeadDraw {
   std::size_t head;
   std::vector<std::int64_t> units;
 };
 
-/// `count` units of heads that have `sizes` of them: each head in proportion to its size, and
-/// within heads spread evenly, each head from another offset. `turn` tells strata apart.
+/// `count` units from heads with `sizes` units: in proportion to a head's size, evenly spread
+/// within each head, and with another offset for each head. `turn` gives each stratum other
+/// offsets.
 std::vector<HeadDraw> spread_over_heads(std::span<const std::int64_t> sizes, std::int64_t count,
                                         std::size_t turn) {
   const auto total = static_cast<double>(std::accumulate(sizes.begin(), sizes.end(), 0LL));

@@ -1,4 +1,4 @@
-// A stratified sample of the rows of a tensor: some rows of each kind (tile_kinds.h), each with a
+// A stratified sample of a tensor's rows: some rows of each kind (tile_kinds.h), each with a
 // weight, so that weighted sums over the sample estimate the sums over all rows.
 #pragma once
 
@@ -14,7 +14,7 @@
 
 namespace sparkbench {
 
-/// What a sample may cost, and its unit.
+/// The limit on a sample's cost, and its unit.
 struct SampleCost {
   double budget_flops;
   double row_flops;  // of the row with the most terms; others in proportion
@@ -22,11 +22,11 @@ struct SampleCost {
 };
 
 /// How many of `available` units each kind gets: the same share of each, as large as `budget`
-/// allows, and at least `least` (or all that there are), whatever that costs.
+/// allows; and at least `least` (or all), whatever that costs.
 struct UnitKind {
   std::int64_t available;
   std::int64_t least;
-  double cost;  // of a unit
+  double cost;  // per unit
 };
 std::vector<std::int64_t> share_budget(std::span<const UnitKind> kinds, double budget);
 
@@ -39,27 +39,27 @@ void append_rows(int seqlen, const SampleTile& tile, std::vector<Row>& rows) {
 
 template <class Row>
 struct WeightedRows {
-  std::vector<SampleTile> tiles;  // that have the rows; empty where single rows were drawn
+  std::vector<SampleTile> tiles;  // that contain the rows; empty if single rows were drawn
   std::vector<Row> rows;          // ascending
-  std::vector<double> weights;    // of each: how many rows it stands for
+  std::vector<double> weights;    // how many rows each represents
 };
 
 class RowStrata {
  public:
-  /// A stratum has heads of any sequence together, or each is one `of_each_head`.
+  /// A stratum combines heads of all sequences or, with `of_each_head`, is one head's.
   RowStrata(bool is_of_keys, bool of_each_head)
       : is_of_keys_(is_of_keys), of_each_head_(of_each_head) {}
 
-  /// The rows of a head, whose tiles are of these kinds. Only rows of candidates are drawn.
+  /// The rows of a head whose tiles have these kinds. Rows are drawn only from candidates.
   void add_head(int batch, int head, int seqlen, const std::vector<TileKind>& kinds,
                 bool is_candidate);
 
-  /// FLOPs of the smallest sample: one tile (256 rows) of each stratum, two (512) of one that has
-  /// an eighth of all rows.
+  /// FLOPs of the smallest sample: one tile (256 rows) per stratum, two (512) for a stratum with an
+  /// eighth of all rows.
   double least_flops(const SampleCost& cost) const;
 
-  /// Spreads the sample over the heads of each stratum, and over the rows of each head. Rows of a
-  /// stratum without candidates are stood for by the stratum that is most alike.
+  /// Spreads the sample over the heads of each stratum, and over the rows of each head. The most
+  /// similar stratum represents a stratum without candidates.
   template <class Row>
   WeightedRows<Row> draw(const SampleCost& cost) const;
 

@@ -22,7 +22,7 @@ TEST(ShareBudget, GivesEachKindItsShareAndItsLeast) {
   EXPECT_EQ(share_budget(std::vector<UnitKind>{{3, 8, 1.0}}, 0), (Counts{3}));
 }
 
-/// Tiles of which each sees twice as many keys as the one before.
+/// Tiles that see twice as many keys as the previous one.
 std::vector<TileKind> doubling(int tiles) {
   std::vector<TileKind> kinds;
   for (int i = 0; i < tiles; ++i) {
@@ -94,7 +94,7 @@ TEST(RowStrata, OfEachHeadDrawFromEach) {
   EXPECT_EQ(strata.least_flops({0, 2, true}), 3 * 128 * 2.0);
 }
 
-/// A head that is no candidate counts, and others stand for it: of the strata most alike.
+/// A head that is not a candidate counts; heads of the most similar strata represent it.
 TEST(RowStrata, CandidatesStandForTheRest) {
   RowStrata strata(false, false);
   strata.add_head(0, 0, 2 * 128, doubling(2), true);

@@ -1,5 +1,5 @@
-// What a sample of rows tells of the errors of all: kernels are emulated whole, and the rows of a
-// plan are picked from that.
+// Tests how well a sample of rows estimates the errors of all: kernels are emulated whole, and the
+// rows of a plan are picked from that.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -24,7 +24,7 @@ namespace {
 constexpr double kUnlimited = std::numeric_limits<double>::infinity();
 constexpr double kMostOff = 0.1;
 
-/// The smallest samples that there are: of tiles, and of rows.
+/// The smallest possible samples: of tiles, and of rows.
 constexpr CheckBudget kLeastTiles = {1, 1}, kLeastRows = {kUnlimited, 1};
 
 template <class T, class Row>
@@ -52,7 +52,7 @@ void expect_alike(const ErrorMetrics& sample, const ErrorMetrics& whole, const s
                                     {"mean_rel", &ErrorMetrics::mean_rel}}) {
     EXPECT_NEAR(sample.*value / (whole.*value), 1, kMostOff) << of << ", " << name;
   }
-  // An error squared over two squares.
+  // A squared error over two squares.
   EXPECT_NEAR(sample.cosine_diff / whole.cosine_diff, 1, 2 * kMostOff) << of;
   EXPECT_LE(sample.worst_row_rel_l1.value(), whole.worst_row_rel_l1.value()) << of;
 }

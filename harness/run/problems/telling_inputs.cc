@@ -11,11 +11,11 @@ namespace sparkbench {
 namespace {
 
 constexpr std::size_t kMostRows = 32;
-constexpr double kSame = Tolerance{}.floor;  // what a verdict does not see
-constexpr float kNoScale = 1e-30f;           // 0 would mean the usual one
+constexpr double kSame = Tolerance{}.floor;  // below a verdict's resolution
+constexpr float kNoScale = 1e-30f;           // 0 would mean the default
 constexpr float kSharp = 16.0f;
 
-/// Positions in the plan's rows, evenly spread.
+/// Indices in the plan's rows, evenly spread.
 std::vector<std::size_t> positions_of(const std::vector<QueryRow>& rows) {
   std::vector<std::size_t> positions;
   const std::size_t count = std::min(rows.size(), kMostRows);
@@ -23,7 +23,7 @@ std::vector<std::size_t> positions_of(const std::vector<QueryRow>& rows) {
   return positions;
 }
 
-/// O of some checked rows, as it is and with another scale of the scores.
+/// O of some checked rows, with the given and with another scale of the scores.
 class ScaledRows {
  public:
   explicit ScaledRows(ProblemData& data) : data_(data) {

@@ -1,4 +1,4 @@
-// Inputs whose outputs need no computing: a kernel may get them right and be wrong.
+// Detects inputs whose outputs are trivial: a wrong kernel may get them right.
 #pragma once
 
 #include <vector>
@@ -9,12 +9,12 @@
 
 namespace sparkbench {
 
-/// At most one W-INPUT-TELLS-NOTHING, which names what these inputs say nothing about. By the
-/// oracle on up to 32 of the checked rows: O is the same with scores of 0, so that whatever weighs
-/// keys alike is right (rows of V alike, Q or K zero, one visible key); or it is the same with
-/// scores 16 times as large, so that whatever picks the largest is. And a gradient so small beside
-/// the largest of the three that zeros in its place would pass. `gradients` is null without a
-/// backward pass.
+/// At most one W-INPUT-TELLS-NOTHING, which names what these inputs do not test. Uses the oracle on
+/// up to 32 of the checked rows. Either O is the same with all scores 0, so that any kernel with
+/// uniform weights is right (equal rows of V, Q or K zero, one visible key). Or it is the same with
+/// scores 16 times as large, so that any kernel that picks the largest score is right. Or a
+/// gradient is so small, relative to the largest of the three, that zeros would pass. `gradients`
+/// is null without a backward pass.
 std::vector<Warning> warn_of_telling_nothing(ProblemData& data, GradientData* gradients);
 
 }  // namespace sparkbench

@@ -10,7 +10,7 @@ namespace {
 
 using Change = std::function<void(OwnTensors&)>;
 
-/// What is said of normal inputs, once they are changed; "" when nothing is.
+/// The warning's text for normal inputs after a change; "" without a warning.
 std::string said_of(const Change& change, const MaskSpec& mask = MaskSpec::full(), int seqlen = 48,
                     bool has_backward = false) {
   const Problem problem{1, 2, seqlen, seqlen, 32, mask};
@@ -34,7 +34,7 @@ void fill(std::vector<Half>& values, float value) {
   std::fill(values.begin(), values.end(), to_half(value));
 }
 
-/// Each head's rows as its first.
+/// Makes each head's rows equal to its first.
 void make_rows_alike(std::vector<Half>& values) {
   for (std::size_t i = 64; i < values.size(); ++i) values[i] = values[i - 64];
 }

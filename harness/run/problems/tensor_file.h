@@ -1,4 +1,4 @@
-// The tensors of a safetensors file as kernels take them: [batch, seqlen, heads, head_dim] in fp16.
+// The tensors of a safetensors file in a kernel's form: [batch, seqlen, heads, head_dim] in fp16.
 #pragma once
 
 #include <fstream>
@@ -12,8 +12,8 @@
 
 namespace sparkbench {
 
-/// Every member throws std::invalid_argument, one line, when the file cannot be read or does not
-/// hold what is asked for.
+/// Every member throws std::invalid_argument, one line, if the file is unreadable or lacks the
+/// requested tensor.
 class TensorFile {
  public:
   explicit TensorFile(const std::string& path);
@@ -23,17 +23,17 @@ class TensorFile {
   /// The tensor must be F16, BF16 or F32, and have four extents of 1 to kMaxExtent.
   TensorShape shape_of(const std::string& name) const;
 
-  /// The extents of a tensor of any number of them, each 1 to kMaxExtent; F16, BF16 or F32.
+  /// The extents of a tensor of any rank, each 1 to kMaxExtent; F16, BF16 or F32.
   std::vector<std::uint64_t> extents_of(const std::string& name) const;
 
-  /// Of the tensor's elements in the file.
+  /// Size of the tensor's elements in the file.
   std::uint64_t stored_bytes(const std::string& name) const;
 
-  /// The elements, rounded to nearest even. Refuses values that fp16 has no number for: those of
-  /// 65520 and more, infinity and NaN. Counts others that become 0.
+  /// The elements, rounded to nearest even. Rejects values outside fp16's range: 65520 and more,
+  /// infinity and NaN. Counts nonzero values that become 0.
   std::vector<Half> read(const std::string& name);
 
-  /// How many elements of a tensor that was read became 0.
+  /// How many elements of a tensor became 0 when it was read.
   std::size_t vanished(const std::string& name) const { return vanished_.at(name); }
 
   /// FNV-1a of the file's bytes, 16 hexadecimal digits.

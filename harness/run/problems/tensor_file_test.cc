@@ -21,7 +21,7 @@ class TensorFileTest : public testing::Test {
     return path_;
   }
 
-  /// Why `name` cannot be taken from a file of `tensor` alone.
+  /// Why `name` cannot be read from a file with only `tensor`.
   std::string reason_of(const TestTensor& tensor, const std::string& name) {
     try {
       TensorFile file(file_of({tensor}));

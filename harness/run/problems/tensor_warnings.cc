@@ -7,8 +7,8 @@
 namespace sparkbench {
 namespace {
 
-/// Normal values of size 1 have 0.005 % that are subnormal, which does no harm. A tensor that has
-/// more of them than this is too small.
+/// For normal values of size 1, 0.005 % are subnormal, which is harmless. A tensor with a larger
+/// share than this is too small.
 constexpr double kHarmlessShare = 0.001;
 
 std::string share_text(std::size_t count, const SmallValues& tensor) {
@@ -27,8 +27,7 @@ std::string remedy_of(const std::string& name) {
                      other);
 }
 
-/// A warning of the tensors that have more than that share: "3 of 10 values of 'q', ...; " and what
-/// to do.
+/// A warning about the tensors above that share: "3 of 10 values of 'q', ...; " and the remedy.
 void add_warning(const char* code, const char* what, std::size_t SmallValues::*count,
                  double least_share, const std::vector<SmallValues>& tensors,
                  std::vector<Warning>& warnings) {

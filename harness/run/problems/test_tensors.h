@@ -34,7 +34,7 @@ inline TestTensor f32_tensor(const std::string& name, const std::vector<std::uin
   return {name, "F32", shape, bytes_of(values)};
 }
 
-/// Of values that BF16 holds exactly.
+/// For values that BF16 represents exactly.
 inline TestTensor bf16_tensor(const std::string& name, const std::vector<std::uint64_t>& shape,
                               const std::vector<float>& values) {
   std::vector<std::uint16_t> upper_halves;

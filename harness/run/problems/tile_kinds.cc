@@ -9,7 +9,7 @@
 namespace sparkbench {
 namespace {
 
-/// Query rows of a sequence that are looked at: a pattern's keys are counted word by word.
+/// Query rows of a sequence that are examined: a pattern's keys are counted word by word.
 constexpr int kMostCountedRows = 4096;
 constexpr int kLeastRowsOfTile = 4;
 
@@ -19,7 +19,7 @@ int floor_of_log2(double value) {
   return value > 0 ? static_cast<int>(std::floor(std::log2(value))) : kNothing;
 }
 
-/// Rows of each tile that stand for it.
+/// Rows per tile that are examined.
 int rows_looked_at(int seqlen) {
   return std::clamp(kMostCountedRows / std::max(1, sample_tiles_of(seqlen)), kLeastRowsOfTile,
                     kSampleRows);
@@ -29,7 +29,7 @@ int rows_of_tile(int seqlen, int tile) {
   return std::min(kSampleRows, seqlen - tile * kSampleRows);
 }
 
-/// A sum over ranges, as differences from each element to the next.
+/// A sum over ranges, stored as differences between neighbours.
 class RangeSums {
  public:
   explicit RangeSums(int size) : steps_(static_cast<std::size_t>(size) + 1) {}
@@ -118,7 +118,7 @@ const std::vector<TileKind>& TileKinds::of_keys(int batch, int key_head) {
     for (int i = 0; i < rows; ++i) {
       const std::size_t at =
           static_cast<std::size_t>(tile) * kSampleRows + static_cast<std::size_t>(i);
-      if (terms[at] < 0.5) continue;  // what differences leave of nothing
+      if (terms[at] < 0.5) continue;  // rounding residue of 0
       kind.terms += terms[at] / rows;
       kind.size += std::sqrt(std::max(0.0, squares[at])) / rows;
     }

@@ -1,5 +1,5 @@
-// What the rows of a tile weigh in an error, told from the mask: rows that see as many keys have
-// errors of one size, and a sample of each kind can stand for the rest.
+// The expected error of a tile's rows, from the mask. Rows that see equally many keys have errors
+// of the same size, so that a sample of each kind can represent the rest.
 #pragma once
 
 #include <array>
@@ -14,14 +14,14 @@ namespace sparkbench {
 
 /// Means over the rows of a tile of kSampleRows.
 ///
-/// With inputs that are independent of each other, a row of O or dQ is a mean over the n keys that
-/// it sees, of size n^(-1/2). A row of dK or dV is a sum over the queries that see the key, each
-/// with a weight of 1 / n of its own: its size is the root of the sum of 1 / n^2.
+/// For independent inputs, a row of O or dQ is a mean over the n keys that it sees, with size
+/// n^(-1/2). A row of dK or dV is a sum over the queries that see the key, each with its own weight
+/// 1 / n; its size is the root of the sum of 1 / n^2.
 struct TileKind {
   double terms = 0;  // keys that a query sees, or queries that see a key
-  double size = 0;   // expected, of an element; 0 where a row sees nothing
+  double size = 0;   // expected, per element; 0 if a row sees nothing
 
-  /// Tiles of one stratum differ by less than 2 in the number of terms, and by less than 2^(1/2)
+  /// Tiles of one stratum differ by a factor below 2 in the number of terms, and below 2^(1/2)
   /// (queries) or 2 (keys) in size.
   std::array<int, 2> stratum(bool is_of_keys) const;
 };
@@ -31,7 +31,7 @@ class TileKinds {
   /// `problem` must outlive it.
   explicit TileKinds(const Problem& problem);
 
-  /// A kind for each tile of the sequence. Computed once for heads that see alike.
+  /// A kind for each tile of the sequence. Computed once for heads with the same pattern.
   const std::vector<TileKind>& of_queries(int batch, int head);
   const std::vector<TileKind>& of_keys(int batch, int key_head);
 
@@ -39,9 +39,9 @@ class TileKinds {
   /// The tiles and keys of one head and one pair of lengths.
   struct HeadKinds {
     std::vector<TileKind> queries;
-    std::vector<double> key_terms, key_squares;  // of each key
+    std::vector<double> key_terms, key_squares;  // per key
   };
-  using Alike = std::array<int, 3>;  // seqlen_q, seqlen_k, union
+  using Alike = std::array<int, 3>;  // seqlen_q, seqlen_k, pattern
 
   Alike alike(int batch, int head) const;
   const HeadKinds& of_head(int batch, int head);

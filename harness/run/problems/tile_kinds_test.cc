@@ -46,7 +46,7 @@ TEST(TileKinds, OfCausalRowsCountTheirKeys) {
   EXPECT_GT(kinds.of_keys(0, 0)[0].size, 2 * kinds.of_keys(0, 0)[1].size);
 }
 
-/// The first keys are seen by almost all queries, as are the next, yet weigh more.
+/// Almost all queries see the first keys, and the next ones, but the first weigh more.
 TEST(TileKinds, OfCausalKeysHaveStrataOfTheirSize) {
   const Problem problem = problem_of(MaskSpec::causal(), 1 << 14);
   TileKinds kinds(problem);

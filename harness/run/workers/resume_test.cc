@@ -1,4 +1,4 @@
-// Runs that are killed, interrupted or out of disk, and finished by --resume.
+// Runs that are killed, interrupted or out of disk space, and finished by --resume.
 #include <gtest/gtest.h>
 
 #include <random>
@@ -11,7 +11,7 @@
 namespace sparkbench {
 namespace {
 
-/// Everything that is the same however often a run is killed.
+/// Everything that does not depend on how often a run is killed.
 std::string lasting_part(const RunRecord& run) {
   std::string text;
   for (CaseRecord record : run.cases) {
@@ -30,7 +30,7 @@ TEST(Resume, FinishesARunKilledAgainAndAgain) {
   const std::string flags = kSmallSweep + "--seqlen 33,65,97,129 --headdim 64,128 ";
   ASSERT_EQ(run_to_end(folder, flags + "--out whole"), 0);
   std::mt19937 random(20260117);
-  std::uniform_int_distribution<int> milliseconds(1, 45);  // and ever longer, to come to an end
+  std::uniform_int_distribution<int> milliseconds(1, 45);  // increasing, so that the run finishes
   std::string arguments = flags + "--out run";
   std::size_t done = 0, kills = 0;
   while (kills < 200) {
@@ -250,7 +250,7 @@ TEST(Resume, SalvagesADamagedJournalAndRunsTheRest) {
   EXPECT_TRUE(text_of_file(folder.path() / "run/cases.damaged").starts_with("garbled\n\n"));
 }
 
-/// The folder may be somebody else's, whose flags name files of theirs.
+/// The folder may come from somebody else, and its flags name that user's files.
 TEST(Resume, WritesElsewhereOnlyWhereItIsTold) {
   const TemporaryFolder folder;
   const std::filesystem::path elsewhere = folder.path() / "else.json";

@@ -11,7 +11,7 @@ __global__ void write_kernel(int* where) { *where = 1; }
 void break_cuda_context() {
   int* const nowhere = reinterpret_cast<int*>(0x10);
   write_kernel<<<1, 1>>>(nowhere);
-  CUDA_CHECK(cudaGetLastError());  // of the launch; what comes of it is for later calls to meet
+  CUDA_CHECK(cudaGetLastError());  // of the launch; later calls see the kernel's error
   cudaDeviceSynchronize();
 }
 

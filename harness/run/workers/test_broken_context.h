@@ -1,10 +1,10 @@
-// For tests: the end of a CUDA context.
+// For tests: destroys a CUDA context.
 #pragma once
 
 namespace sparkbench {
 
-/// Lets a kernel write where no memory is: every later call of this process to the current device
-/// gives cudaErrorIllegalAddress. Throws std::runtime_error where the GPU path is not built.
+/// Launches a kernel that writes to invalid memory: every later call of this process to the current
+/// device returns cudaErrorIllegalAddress. Throws std::runtime_error if the GPU path is not built.
 void break_cuda_context();
 
 }  // namespace sparkbench

@@ -1,4 +1,4 @@
-// Where the GPU path is not built.
+// For builds without the GPU path.
 #include <stdexcept>
 
 #include "harness/run/workers/test_broken_context.h"

@@ -1,7 +1,7 @@
-// For tests: sparkbench with cases that go wrong. SPARKBENCH_TEST_FAULT is KIND:GLOB, what goes
-// wrong and in the cases of which ids; SPARKBENCH_TEST_LOG a file that gets a line "PID ID" for
-// every case that begins. The kind "start" kills the first workers, as many as the number after the
-// colon says, before they say anything.
+// For tests: sparkbench with faulty cases. SPARKBENCH_TEST_FAULT is KIND:GLOB: the kind of fault,
+// and the ids of the cases that have it. SPARKBENCH_TEST_LOG is a file that gets a line "PID ID"
+// for every case that begins. The kind "start" kills the first workers before they send anything;
+// the text after the colon is their number.
 #include <fmt/format.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -40,7 +40,7 @@ void go_wrong(const std::string& kind) {
   if (kind == "pause") sleep(1);
   if (kind == "exhaust") throw std::bad_alloc();
   if (kind == "break-context") sparkbench::break_cuda_context();
-  if (kind == "tear") {  // dies in the middle of what it sends
+  if (kind == "tear") {  // dies in the middle of a message
     send(sparkbench::kWorkerSocket, "R\xff\x00\x00", 4, 0);
     _exit(0);
   }

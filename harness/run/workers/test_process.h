@@ -1,4 +1,4 @@
-// For tests: a sparkbench of its own process, whose cases may go wrong (test_faults_main.cc).
+// For tests: a sparkbench in its own process, whose cases may be faulty (test_faults_main.cc).
 #pragma once
 
 #include <gtest/gtest.h>
@@ -20,8 +20,8 @@
 
 namespace sparkbench {
 
-/// Started with the space-separated arguments; in its folder are its output, its log, and what the
-/// arguments say. "KIND:GLOB" is the fault.
+/// Started with the space-separated arguments. Its folder gets its output, its log, and the files
+/// that the arguments name. "KIND:GLOB" is the fault.
 class TestProcess {
  public:
   TestProcess(const TemporaryFolder& folder, const std::string& arguments,
@@ -95,7 +95,7 @@ inline BegunCase wait_for_case(const TemporaryFolder& folder, const std::string&
   return {0, ""};
 }
 
-/// Whether the process is there no more, within a few seconds.
+/// Whether the process ends within a few seconds.
 inline bool ends_soon(pid_t pid) {
   for (int i = 0; i < 500; ++i) {
     std::ifstream status("/proc/" + std::to_string(pid) + "/stat");

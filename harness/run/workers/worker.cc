@@ -19,8 +19,8 @@
 namespace sparkbench {
 namespace {
 
-/// Who waits for this process decides when it ends: it does not outlive them, and what is typed at
-/// the terminal is for them.
+/// The process that waits for this one decides when it ends: it does not outlive that process, and
+/// signals typed at the terminal go to that process.
 void belong_to_parent() {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   std::signal(SIGINT, SIG_IGN);
@@ -34,7 +34,7 @@ void refuse(ExitCode code, std::string_view why) {
                fmt::format("{}\n{}", static_cast<int>(code), why));
 }
 
-/// Throws UsageError unless a parent has started this process as its worker.
+/// Throws UsageError unless a parent started this process as its worker.
 void require_parent() {
   struct stat status = {};
   if (fstat(kWorkerSocket, &status) == 0 && S_ISSOCK(status.st_mode)) return;

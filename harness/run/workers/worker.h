@@ -1,4 +1,4 @@
-// The worker's side: the program once more, with --worker, running the cases that it is told.
+// The worker's side: the program started with --worker, which runs the cases that it is sent.
 #pragma once
 
 #include "harness/cli/exit_code.h"
@@ -6,8 +6,8 @@
 
 namespace sparkbench {
 
-/// Plans the sweep on options.worker_device, sends the plan or why there is none, and then for each
-/// position that it is sent a record, until the channel at kWorkerSocket ends.
+/// Plans the sweep on options.worker_device and sends the plan, or why there is none. Then sends a
+/// record for each position that it receives, until the channel at kWorkerSocket ends.
 ExitCode serve_cases(const SweepRequest& request);
 
 }  // namespace sparkbench

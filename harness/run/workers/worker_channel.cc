@@ -10,7 +10,7 @@
 namespace sparkbench {
 namespace {
 
-using Length = std::uint64_t;  // in the order of bytes of this machine, which both ends are on
+using Length = std::uint64_t;  // in this machine's byte order; both ends are on it
 constexpr std::size_t kHeadBytes = 1 + sizeof(Length);
 
 }  // namespace

@@ -8,10 +8,10 @@
 namespace sparkbench {
 
 enum class MessageKind : char {
-  kPlan = 'P',    // from the worker, first: its plan, as run_to_json() writes it
+  kPlan = 'P',    // from the worker, first: its plan, as in run_to_json()
   kRefuse = 'E',  // or: an exit code in decimal, a newline, and why there is no plan
   kCase = 'C',    // to the worker: a position of the plan, in decimal
-  kRecord = 'R',  // from the worker: what came of it, as case_to_json() writes it
+  kRecord = 'R',  // from the worker: the case's record, as in case_to_json()
 };
 
 struct Message {
@@ -19,18 +19,18 @@ struct Message {
   std::string text;
 };
 
-/// The descriptor at which a worker finds its end of the channel.
+/// The descriptor of the worker's end of the channel.
 inline constexpr int kWorkerSocket = 3;
 
-/// False when the other end is gone.
+/// False if the other end is closed.
 bool send_message(int socket, MessageKind kind, std::string_view text);
 
 class MessageReader {
  public:
-  /// Reads what there is, and if `waits`, at least one byte. False when nothing can come any more.
+  /// Reads the available bytes; if `waits`, at least one. False if the channel has ended.
   bool read_from(int socket, bool waits);
 
-  /// The next message that is whole; a torn one never is.
+  /// The next complete message.
   std::optional<Message> next();
 
  private:

@@ -1,4 +1,4 @@
-// A case that breaks the CUDA context of its worker, and what the sweep makes of it.
+// A case that breaks its worker's CUDA context, and how the sweep handles it.
 #include <gtest/gtest.h>
 
 #include <string>

@@ -1,4 +1,4 @@
-// What a case may do to its worker, and what the sweep makes of it.
+// Faults of a case in its worker, and how the sweep handles them.
 #include <gtest/gtest.h>
 
 #include <ostream>
@@ -183,7 +183,7 @@ TEST(Worker, ThatStartsNotInTimeIsGivenUp) {
 
 TEST(Worker, AreToldUnderLaunchersThatIgnoreChildren) {
   const TemporaryFolder folder;
-  std::signal(SIGCHLD, SIG_IGN);  // kept by fork and exec; the test waits all the same
+  std::signal(SIGCHLD, SIG_IGN);  // inherited through fork and exec; the test waits anyway
   pid_t pid = fork();
   if (pid == 0) {
     const std::string command = "cd '" + folder.path().string() +

@@ -21,12 +21,12 @@ namespace {
 /// How soon a deadline or an interruption is noticed.
 constexpr int kPollMs = 50;
 
-/// When the workers were not looked at for so long, this process was stopped (Ctrl-Z) or the
-/// machine asleep, and so perhaps the cases: that time does not count.
+/// If the workers were not polled for so long, this process was stopped (Ctrl-Z) or the machine was
+/// asleep, and so perhaps the cases: that time does not count.
 constexpr auto kLongestLook = std::chrono::milliseconds(10 * kPollMs);
 
-/// A worker that dies while it starts is started again, in case somebody killed it (for want of
-/// memory, say). It is not once it never lives.
+/// A worker that dies at its start is restarted, in case something killed it (for want of memory,
+/// say), but only this often.
 constexpr int kMostStarts = 4;
 
 /// In one line, for a table and a log.
@@ -38,7 +38,7 @@ std::string with_errors(std::string text, std::string errors) {
   return text + ": " + errors;
 }
 
-/// Throws what the worker's plan threw.
+/// Throws the error of the worker's plan.
 [[noreturn]] void rethrow(const std::string& text) {
   int code = 0;
   std::from_chars(text.data(), text.data() + text.size(), code);
@@ -57,7 +57,7 @@ void require_same_model(const RunRecord& first, const RunRecord& second) {
   }
 }
 
-/// What is one card's is not the sweep's of several.
+/// Clears the fields of a single card: a sweep may use several.
 void forget_one_card(DeviceInfo& device) {
   if (device.kind != DeviceKind::kGpu) return;
   device.uuid.reset();
@@ -96,7 +96,7 @@ WorkerPool::WorkerPool(WorkerPoolOptions options) : options_(std::move(options))
 void WorkerPool::start(Lane& lane) const {
   std::vector<std::string> argv = options_.argv;
   argv.insert(argv.end(), {"--worker", lane.device});
-  lane.worker = nullptr;  // the old one is gone before the new one wants its memory
+  lane.worker = nullptr;  // frees the old one's memory before the new one needs it
   lane.worker = std::make_unique<WorkerProcess>(options_.executable, argv);
   lane.is_ready = false;
   lane.case_in_flight.reset();
@@ -118,7 +118,7 @@ void WorkerPool::run(const std::vector<std::size_t>& positions, CaseEvents& even
     events.waited();
     for (Lane& lane : lanes_) attend(lane, &events);
   }
-  for (Lane& lane : lanes_) lane.worker = nullptr;  // not the case in flight either
+  for (Lane& lane : lanes_) lane.worker = nullptr;  // not even the case in flight
 }
 
 void WorkerPool::assign(Lane& lane, CaseEvents& events) {
@@ -132,7 +132,7 @@ void WorkerPool::assign(Lane& lane, CaseEvents& events) {
   lane.group.pop_front();
   lane.started = Clock::now();
   events.began(plan_.cases[*lane.case_in_flight]);
-  lane.worker->send_case(*lane.case_in_flight);  // one that is dead is noticed when it is read
+  lane.worker->send_case(*lane.case_in_flight);  // a dead worker is noticed when it is read
 }
 
 /// Whether anything is in flight or left to do.
@@ -142,7 +142,7 @@ bool WorkerPool::is_waited_for() const {
   });
 }
 
-/// Until a worker says something, or a moment has passed.
+/// Waits until a worker sends something, or for a moment.
 void WorkerPool::wait() {
   std::vector<pollfd> streams;
   for (const Lane& lane : lanes_) {
@@ -190,7 +190,7 @@ void WorkerPool::take(Lane& lane, const Message& message, CaseEvents* events) {
 
 void WorkerPool::take_plan(Lane& lane, const std::string& text) {
   RunRecord plan = run_from_json(text);
-  lane.device = plan.run.resolved.at("device");  // what "auto" stood for
+  lane.device = plan.run.resolved.at("device");  // the device that "auto" selected
   lane.provenance = provenance_of(plan);
   if (plan_.cases.empty()) {
     plan_ = std::move(plan);
@@ -220,7 +220,7 @@ void WorkerPool::take_record(Lane& lane, const std::string& text, CaseEvents& ev
   if (is_failed) start(lane);  // its device's context may be unusable
 }
 
-/// The worker has ended by itself.
+/// Handles a worker that ended by itself.
 void WorkerPool::mourn(Lane& lane, CaseEvents* events) {
   const std::string end = lane.worker->describe_end();
   const std::string text = with_errors("the worker " + end, lane.worker->take_errors());
@@ -242,7 +242,7 @@ void WorkerPool::fail_case(Lane& lane, Reason reason, CaseEvents& events) {
   start(lane);
 }
 
-/// The others take over what it had to do. Throws EnvironmentError when there are no others.
+/// Leaves its remaining cases to the other workers. Throws EnvironmentError if there are none.
 void WorkerPool::give_up(Lane& lane, const std::string& why) {
   lane.worker = nullptr;
   if (!lane.group.empty()) groups_.push_front(std::exchange(lane.group, {}));

@@ -1,5 +1,6 @@
-// Cases run in worker processes, one per device, each kept for as many cases as it survives. A case
-// that crashes, hangs or breaks its device costs its own record, and its worker is replaced.
+// Runs cases in worker processes, one per device, each kept for as many cases as it survives. A
+// case that crashes, hangs or breaks its device loses only its own record, and its worker is
+// replaced.
 #pragma once
 
 #include <chrono>
@@ -17,44 +18,44 @@ namespace sparkbench {
 
 struct WorkerPoolOptions {
   std::filesystem::path executable;
-  std::vector<std::string> argv;     // of this program; a worker gets --worker DEVICE too
+  std::vector<std::string> argv;     // this program's; a worker gets --worker DEVICE too
   std::vector<std::string> devices;  // one worker each
-  double timeout_s = 0;              // that a case may take
+  double timeout_s = 0;              // per case
   std::optional<double> start_limit_s = std::nullopt;  // default_start_limit_s() of the timeout
 };
 
-/// What a worker may take to open its device and to plan: --timeout, but a minute at least, since a
-/// machine of many GPUs may take most of one, and five at most.
+/// Time limit for a worker to open its device and plan: --timeout, but at least a minute, because a
+/// machine with many GPUs may take most of one, and at most five.
 double default_start_limit_s(double timeout_s);
 
 class WorkerPool : public CaseExecutor {
  public:
-  /// Starts the workers. Throws UsageError and EnvironmentError, as PlannedSweep does in them, and
-  /// UsageError when the devices are not of one model.
+  /// Starts the workers. Throws their UsageError and EnvironmentError, as PlannedSweep does, and
+  /// UsageError if the devices have different models.
   explicit WorkerPool(WorkerPoolOptions options);
 
   const RunRecord& plan() const override { return plan_; }
 
-  /// The cases of one problem go to one worker, which then has its inputs and its exact result
-  /// already. Records are failed, with E-SIGNAL, E-EXIT or E-TIMEOUT and the last that the worker
-  /// printed, when a case did not come back.
+  /// The cases of one problem go to one worker, which then already has its inputs and its exact
+  /// result. A case that does not come back is failed with E-SIGNAL, E-EXIT or E-TIMEOUT and the
+  /// worker's last output.
   void run(const std::vector<std::size_t>& positions, CaseEvents& events) override;
 
  private:
   using Clock = std::chrono::steady_clock;
   using Group = std::deque<std::size_t>;
 
-  /// A device and its worker. `case_in_flight` while it has one; not `is_ready` until its plan
-  /// came.
+  /// A device and its worker. `case_in_flight` is set while it runs a case; `is_ready` is false
+  /// until its plan arrives.
   struct Lane {
     std::string device;
     std::unique_ptr<WorkerProcess> worker = nullptr;  // null: given up
     bool is_ready = false;
-    int dead_starts = 0;  // since it was ready
+    int dead_starts = 0;  // since it was last ready
     std::optional<std::size_t> case_in_flight = std::nullopt;
     Clock::time_point started = {};
     std::optional<Provenance> provenance = std::nullopt;  // of its cases, once it is ready
-    Group group = {};                                     // what it does next
+    Group group = {};                                     // its next cases
   };
 
   void start(Lane& lane) const;
@@ -74,7 +75,7 @@ class WorkerPool : public CaseExecutor {
   WorkerPoolOptions options_;
   RunRecord plan_;
   std::vector<Lane> lanes_;
-  std::deque<Group> groups_;  // that no lane has yet
+  std::deque<Group> groups_;  // not yet assigned to a lane
   Clock::time_point last_look_ = Clock::now();
 };
 

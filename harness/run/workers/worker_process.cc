@@ -21,10 +21,10 @@
 namespace sparkbench {
 namespace {
 
-/// Of what a worker printed.
+/// The last bytes of a worker's output that are kept.
 constexpr std::size_t kKeptBytes = 2000;
 
-/// That a worker whose channel has ended is given to end too.
+/// How long a worker whose channel has ended may take to end too.
 constexpr auto kEndPatience = std::chrono::seconds(2);
 
 [[noreturn]] void fail(const char* what, int error) {
@@ -141,7 +141,7 @@ std::string WorkerProcess::describe_end() {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   pid_ = -1;
-  // Nobody can say how a child ended while SIGCHLD is ignored.
+  // Nothing can report a child's exit status while SIGCHLD is ignored.
   return ended < 0 ? "ended, the system does not say how" : describe_status(status);
 }
 

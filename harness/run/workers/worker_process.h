@@ -1,4 +1,4 @@
-// A worker as its parent sees it: a child process, a channel to it, and what it prints.
+// A worker from its parent's side: a child process, a channel to it, and its output.
 #pragma once
 
 #include <sys/types.h>
@@ -16,7 +16,7 @@ class WorkerProcess {
  public:
   /// Starts `executable` with `argv`. Throws EnvironmentError.
   WorkerProcess(const std::filesystem::path& executable, const std::vector<std::string>& argv);
-  /// Kills it, whatever it does.
+  /// Kills it in any state.
   ~WorkerProcess();
   WorkerProcess(const WorkerProcess&) = delete;
   WorkerProcess& operator=(const WorkerProcess&) = delete;
@@ -25,21 +25,21 @@ class WorkerProcess {
   int error_stream() const { return errors_.get(); }
 
   bool send_case(std::size_t position) const;
-  /// Reads what came, without waiting. False when nothing can come any more: it has ended.
+  /// Reads what has arrived, without waiting. False if the channel has ended.
   bool receive() { return reader_.read_from(socket_.get(), false); }
   std::optional<Message> next_message() { return reader_.next(); }
 
-  /// Reads what was printed, without waiting.
+  /// Reads its output, without waiting.
   void read_errors();
-  /// The last lines printed since this was last asked.
+  /// The last lines of output since the previous call.
   std::string take_errors();
 
-  /// Kills it, if it has not ended by itself within a moment, and says how it ended: "was killed by
+  /// Kills it unless it ends by itself within a moment, and describes its end: "was killed by
   /// SIGSEGV (Segmentation fault)", "ended with exit status 3".
   std::string describe_end();
 
  private:
-  /// Two ends of a channel: ours, and the worker's.
+  /// The two ends of a channel.
   struct Ends {
     FileDescriptor ours, theirs;
   };
