@@ -42,7 +42,7 @@ void check_outputs(const SweepOptions& options, const RunsRead& runs = {});
 /// Where to print for people: the error stream when an output has taken the standard one.
 std::ostream& report_stream(const SweepOptions& options, const Streams& streams);
 
-/// Writes --json, --csv, --md, --html and --junit: all that can be, before it throws OutputError
+/// Writes --json, --csv, --md and --html: all that can be, before it throws OutputError
 /// for one that could not.
 void write_outputs(const SweepOptions& options, const RunRecord& run, const Streams& streams);
 

@@ -51,8 +51,7 @@ RunRecord read_run_to_resume(const std::string& folder) {
 /// Whoever wrote run.json chose where its flags write: a file elsewhere is written for those alone
 /// who name it now.
 void leave_out_files(const RunRecord& run, Arguments& begun, std::ostream& err) {
-  for (const std::string flag :
-       {"--json", "--csv", "--md", "--html", "--junit", "--save-outputs"}) {
+  for (const std::string flag : {"--json", "--csv", "--md", "--html", "--save-outputs"}) {
     const std::optional<std::string> file = take_value(begun, flag);
     if (!file) continue;
     err << fmt::format("--resume: '{}' is not written; to write it, give {} again\n",
@@ -60,6 +59,10 @@ void leave_out_files(const RunRecord& run, Arguments& begun, std::ostream& err) 
     const auto kernel = run.run.resolved.find("kernel");
     if (flag != "--save-outputs" || kernel == run.run.resolved.end()) continue;
     begun.push_back("--kernel=" + kernel->second);  // it had chosen one
+  }
+  if (const auto file = take_value(begun, "--junit")) {
+    err << fmt::format("--resume: '{}' is not written: --junit is no longer a flag\n",
+                       one_line(*file));
   }
   std::erase_if(begun, [](const std::string& word) {
     return word == "--csv-all" || word.starts_with("--csv-all=");  // which goes with --csv
