@@ -29,11 +29,6 @@ if(SPARKBENCH_PROGRAM AND NOT CLI11_FOUND)
   FetchContent_MakeAvailable(CLI11)
 endif()
 
-# `sparkbench mask` draws PNG files with it, and says so where it is not.
-if(SPARKBENCH_PROGRAM)
-  find_package(PNG 1.6 QUIET)
-endif()
-
 # Without them test targets are still declared, and not to be built.
 if(SPARKBENCH_PROGRAM AND SPARKBENCH_TESTS)
   find_package(GTest 1.11 QUIET)

@@ -51,7 +51,7 @@ std::span<const CommandDoc> command_docs() {
        "describes device, build and machine; --json; --check: is it fit to measure on",
        {"sparkbench info --check"}},
       {"mask",
-       "draws a pattern, counts its pairs and tiles; --output SVG, PNG, text; --json",
+       "draws a pattern, counts its pairs and tiles; --output SVG, text; --json",
        {"sparkbench mask causal-chunk:64 --seqlen 512",
         "sparkbench mask sink:4+window:128/full --seqlen 1k --output mask.svg"}},
       {"inspect",

@@ -12,11 +12,7 @@ namespace sparkbench {
 /// cut, " ." empty. A last line says what a cell is.
 std::string draw_text(const Pattern& pattern, int head, int most_cells);
 
-/// All unions under their names, four side by side. An SVG stays sharp, of at most 256 cells a
-/// side; a PNG has at most 1,024.
+/// All unions under their names, four side by side, each of at most 256 cells a side.
 std::string draw_svg(const Pattern& pattern, const PatternSpec& spec);
-
-/// Throws EnvironmentError in a build without libpng.
-std::string draw_png(const Pattern& pattern);
 
 }  // namespace sparkbench
