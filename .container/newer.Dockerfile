@@ -10,7 +10,7 @@ FROM nvidia/cuda:${CUDA}-devel-ubuntu24.04 AS build
 RUN apt-get update \
     && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
        g++ cmake ninja-build libfmt-dev nlohmann-json3-dev libcli11-dev libboost-context-dev \
-       git \
+       libtomlplusplus-dev git \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /sparkbench
 COPY . .

@@ -18,8 +18,8 @@ namespace sparkbench {
 /// a table named after the command. Neither, for a command that does not take these, or for a
 /// worker, which is started with arguments that are written out.
 ///
-/// Throws UsageError, naming file and key, for a key that is no flag of the command, and for a file
-/// or folder that cannot be read.
+/// Throws UsageError, naming file, line and key, for a key that is no flag of the command, and for
+/// a file or folder that cannot be read.
 std::vector<std::string> write_out_arguments(const CLI::App& program,
                                              const std::vector<std::string>& typed,
                                              std::ostream& err);
