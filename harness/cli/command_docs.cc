@@ -9,6 +9,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "results/render/broken_text.h"
+
 namespace sparkbench {
 namespace {
 
@@ -42,18 +44,8 @@ class WrappedHelp : public CLI::Formatter {
 
 std::string WrappedHelp::filled(const std::string& text, std::size_t column) const {
   constexpr int kLeastColumn = 20;
-  const auto room =
-      static_cast<std::size_t>(std::max(kLeastColumn, width_ - static_cast<int>(column)));
-  std::istringstream words(text);
-  std::string result;
-  std::size_t taken = 0;
-  for (std::string word; words >> word;) {
-    const bool is_new_line = taken > 0 && taken + 1 + word.size() > room;
-    if (taken > 0) result += is_new_line ? '\n' : ' ';
-    taken = (is_new_line || taken == 0 ? 0 : taken + 1) + word.size();
-    result += word;
-  }
-  return result;
+  const int room = std::max(kLeastColumn, width_ - static_cast<int>(column));
+  return fmt::format("{}", fmt::join(broken(text, room, 0, Words::kWhole), "\n"));
 }
 
 std::string WrappedHelp::make_option_opts(const CLI::Option* option) const {
