@@ -29,9 +29,17 @@ if(SPARKBENCH_PROGRAM AND NOT CLI11_FOUND)
   FetchContent_MakeAvailable(CLI11)
 endif()
 
-# `sparkbench mask` draws PNG files with it, and says so where it is not.
+# Of toml++ only the headers, so that the program needs no library of it where it runs.
 if(SPARKBENCH_PROGRAM)
-  find_package(PNG 1.6 QUIET)
+  find_path(SPARKBENCH_TOML_HEADERS toml++/toml.h)
+  if(NOT SPARKBENCH_TOML_HEADERS)
+    FetchContent_Declare(
+      tomlplusplus URL https://github.com/marzer/tomlplusplus/archive/refs/tags/v3.4.0.tar.gz)
+    FetchContent_MakeAvailable(tomlplusplus)
+    set(SPARKBENCH_TOML_HEADERS ${tomlplusplus_SOURCE_DIR}/include)
+  endif()
+  add_library(sparkbench_toml INTERFACE)
+  target_include_directories(sparkbench_toml SYSTEM INTERFACE ${SPARKBENCH_TOML_HEADERS})
 endif()
 
 # Without them test targets are still declared, and not to be built.

@@ -10,7 +10,7 @@ FROM nvidia/cuda:${CUDA}-devel-ubuntu24.04 AS build
 RUN apt-get update \
     && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
        g++ cmake ninja-build libfmt-dev nlohmann-json3-dev libcli11-dev libboost-context-dev \
-       libpng-dev git \
+       libtomlplusplus-dev git \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /sparkbench
 COPY . .
@@ -22,7 +22,7 @@ FROM nvidia/cuda:${CUDA}-runtime-ubuntu24.04
 # hadolint ignore=DL3008
 RUN apt-get update \
     && DEBIAN_FRONTEND=noninteractive apt-get install -y --no-install-recommends \
-       libfmt9 libpng16-16t64 \
+       libfmt9 \
     && rm -rf /var/lib/apt/lists/*
 COPY --from=build /build/harness/sparkbench /usr/local/bin/sparkbench
 WORKDIR /runs

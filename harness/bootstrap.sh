@@ -26,7 +26,7 @@ fail() { # EXIT_CODE MESSAGE...
 # Debian's name of each package, installed only when dpkg does not have it.
 packages_for() { # COMMAND
   echo g++ cmake ninja-build libfmt-dev nlohmann-json3-dev libcli11-dev libboost-context-dev \
-    libpng-dev
+    libtomlplusplus-dev
   [[ $1 == sweep ]] || echo libgtest-dev libbenchmark-dev
 }
 

@@ -1,13 +1,14 @@
 """GPU state from NVIDIA's management library: the fields of harness/devices/nvml.h.
 
-Loaded at run time. Without it, and for values that it does not report, fields are null, with a
-reason in `why_unknown`.
+It is asked through NVIDIA's binding for Python, pynvml. Without it, and for what the driver does
+not say, fields are null, with a reason in `why_unknown`.
 """
 
-import ctypes
+try:
+    import pynvml
+except ImportError:
+    pynvml = None
 
-LIBRARY = "libnvidia-ml.so.1"
-TEXT_BYTES = 96
 REASONS = (
     "gpu_idle", "applications_clocks_setting", "sw_power_cap", "hw_slowdown", "sync_boost",
     "sw_thermal_slowdown", "hw_thermal_slowdown", "hw_power_brake_slowdown",
@@ -15,10 +16,6 @@ REASONS = (
 )  # fmt: skip
 LASTING = ("uuid", "power_limit_w", "ecc", "persistence_mode")
 STATE = ("temperature_c", "power_draw_w", "throttle_reasons")
-
-
-class Unknown(Exception):
-    """The reason why NVML does not report a value."""
 
 
 def names_of(bits):
@@ -30,71 +27,52 @@ def names_of(bits):
 class Nvml:
     """`uuid` is the card's, or None if PyTorch does not report it."""
 
-    def __init__(self, uuid, library=LIBRARY):
-        self.library, self.device, self.why_not = None, ctypes.c_void_p(), None
-        self.driver_version, self.why_no_driver = None, None
-        try:
-            self.library = ctypes.CDLL(library)
-            self.call("nvmlInit_v2")
-            self.driver_version = self.text("nvmlSystemGetDriverVersion")
-            if uuid is None:
-                raise Unknown("this PyTorch does not tell the UUID of its card")
-            self.call("nvmlDeviceGetHandleByUUID", uuid.encode(), ctypes.byref(self.device))
-        except (OSError, Unknown) as error:
-            self.why_not = str(error)
+    def __init__(self, uuid):
+        self.device, self.driver_version, self.why_no_driver = None, None, None
+        self.why_not = self.start(uuid)
         if self.driver_version is None:
             self.why_no_driver = self.why_not
 
-    def call(self, name, *arguments):
-        function = getattr(self.library, name, None)
-        if function is None:
-            raise Unknown(f"this driver's NVML has no {name}")
-        if status := function(*arguments):
-            self.library.nvmlErrorString.restype = ctypes.c_char_p
-            raise Unknown(f"{name}: {self.library.nvmlErrorString(status).decode()}")
-
-    def text(self, name, *arguments):
-        text = ctypes.create_string_buffer(TEXT_BYTES)
-        self.call(name, *arguments, text, TEXT_BYTES - 1)
-        return text.value.decode()
-
-    def number(self, name, *arguments, kind=ctypes.c_uint):
-        value = kind()
-        self.call(name, self.device, *arguments, ctypes.byref(value))
-        return value.value
-
-    def ecc(self):
-        current, pending = ctypes.c_uint(), ctypes.c_uint()
-        self.call("nvmlDeviceGetEccMode", self.device, ctypes.byref(current), ctypes.byref(pending))
-        return bool(current.value)
-
-    def throttle_reasons(self):
-        name = "nvmlDeviceGetCurrentClocksEventReasons"
-        if getattr(self.library, name, None) is None:
-            name = "nvmlDeviceGetCurrentClocksThrottleReasons"  # before driver 535
-        return names_of(self.number(name, kind=ctypes.c_ulonglong))
+    def start(self, uuid):
+        """Why the card cannot be asked, or None."""
+        if pynvml is None:
+            return "the Python package nvidia-ml-py is not installed"
+        try:
+            pynvml.nvmlInit()
+            self.driver_version = pynvml.nvmlSystemGetDriverVersion()
+            if uuid is None:
+                return "this PyTorch does not tell the UUID of its card"
+            self.device = pynvml.nvmlDeviceGetHandleByUUID(uuid)
+        except pynvml.NVMLError as error:
+            return str(error)
+        return None
 
     def value_of(self, field):
-        if self.why_not:
-            raise Unknown(self.why_not)
         ask = {
-            "uuid": lambda: self.text("nvmlDeviceGetUUID", self.device),
-            "power_limit_w": lambda: self.number("nvmlDeviceGetEnforcedPowerLimit") / 1e3,
-            "ecc": self.ecc,
-            "persistence_mode": lambda: bool(self.number("nvmlDeviceGetPersistenceMode")),
-            "temperature_c": lambda: self.number("nvmlDeviceGetTemperature", 0),
-            "power_draw_w": lambda: self.number("nvmlDeviceGetPowerUsage") / 1e3,
-            "throttle_reasons": self.throttle_reasons,
+            "uuid": pynvml.nvmlDeviceGetUUID,
+            "power_limit_w": lambda card: pynvml.nvmlDeviceGetEnforcedPowerLimit(card) / 1e3,
+            "ecc": lambda card: bool(pynvml.nvmlDeviceGetEccMode(card)[0]),
+            "persistence_mode": lambda card: bool(pynvml.nvmlDeviceGetPersistenceMode(card)),
+            "temperature_c": lambda card: pynvml.nvmlDeviceGetTemperature(
+                card, pynvml.NVML_TEMPERATURE_GPU
+            ),
+            "power_draw_w": lambda card: pynvml.nvmlDeviceGetPowerUsage(card) / 1e3,
+            "throttle_reasons": lambda card: names_of(
+                pynvml.nvmlDeviceGetCurrentClocksThrottleReasons(card)  # every driver has this name
+            ),
         }
-        return ask[field]()
+        return ask[field](self.device)
 
     def read(self, fields, why_unknown):
-        """{field: value or None}; reasons for None are added to `why_unknown`."""
+        """{field: value or None}; the reasons of None are added to `why_unknown`."""
+        if self.why_not:
+            why_unknown.update(dict.fromkeys(fields, self.why_not))
+            return dict.fromkeys(fields)
         values = {}
         for field in fields:
             try:
                 values[field] = self.value_of(field)
-            except Unknown as error:
+            except pynvml.NVMLError as error:
                 values[field] = None
                 why_unknown[field] = str(error)
         return values

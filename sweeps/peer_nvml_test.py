@@ -1,24 +1,26 @@
-"""What NVML reports to the peers, with a fake library."""
+"""What NVML tells the peers, through NVIDIA's binding and a library that stands for NVML."""
 
+import ctypes
 import os
 import unittest
+import unittest.mock
 
 import peer_nvml
 
 
 class Management(unittest.TestCase):
-    """NVML, with the fake library of harness/devices/test_nvml.cc."""
+    """The library is harness/devices/test_nvml.cc: loaded first, the binding finds it by its name."""
 
     def setUp(self):
+        if peer_nvml.pynvml is None:
+            self.skipTest("the Python package nvidia-ml-py is not installed")
+        if not os.environ.get("SPARKBENCH_FAKE_NVML"):
+            self.skipTest("the library that stands for NVML is built with CUDA only")
+        ctypes.CDLL(os.environ["SPARKBENCH_FAKE_NVML"])
         self.addCleanup(os.environ.pop, "FAKE_NVML", None)
 
-    def fake(self, name="SPARKBENCH_FAKE_NVML"):
-        if name not in os.environ:
-            self.skipTest(f"{name} does not say where it is")
-        return os.environ[name]
-
     def test_says_what_the_driver_knows(self):
-        nvml = peer_nvml.Nvml("GPU-0123", self.fake())
+        nvml = peer_nvml.Nvml("GPU-0123")
         self.assertEqual(nvml.driver_version, "580.95.05")
         self.assertEqual(
             nvml.describe(),
@@ -32,37 +34,34 @@ class Management(unittest.TestCase):
             },
         )  # fmt: skip
 
-    def test_lacks_functions_of_an_old_driver(self):
-        described = peer_nvml.Nvml("GPU-0123", self.fake("SPARKBENCH_FAKE_OLD_NVML")).describe()
-        self.assertIsNone(described["persistence_mode"])
-        self.assertEqual(len(described["state"]["throttle_reasons"]), 3)
-        self.assertIn("has no nvmlDeviceGetPersistenceMode", described["why_unknown"].popitem()[1])
-        self.assertEqual(described["why_unknown"], {})
-
     def test_says_why_a_call_failed(self):
         os.environ["FAKE_NVML"] = "fails=nvmlDeviceGetPowerUsage"
-        nvml = peer_nvml.Nvml("GPU-0123", self.fake())
+        nvml = peer_nvml.Nvml("GPU-0123")
         described = nvml.describe()
         self.assertIsNone(described["state"]["power_draw_w"])
-        self.assertEqual(
-            described["why_unknown"], {"power_draw_w": "nvmlDeviceGetPowerUsage: Not Supported"}
-        )
+        self.assertEqual(described["why_unknown"], {"power_draw_w": "Not Supported"})
         self.assertIsNone(nvml.state()["power_draw_w"])
 
     def test_knows_nothing_of_another_or_an_unnamed_card(self):
-        for uuid, why in (("GPU-9", "nvmlDeviceGetHandleByUUID: "), (None, "does not tell the UUID")):
-            nvml = peer_nvml.Nvml(uuid, self.fake())
+        for uuid, why in (("GPU-9", "Not Found"), (None, "does not tell the UUID")):
+            nvml = peer_nvml.Nvml(uuid)
             self.assertEqual(nvml.driver_version, "580.95.05")
             self.assertIn(why, nvml.describe()["why_unknown"]["uuid"])
 
-    def test_is_absent_without_fuss(self):
-        nvml = peer_nvml.Nvml("GPU-0123", "libnvidia-ml-that-is-not-there.so.1")
-        described = nvml.describe()
+
+class Absence(unittest.TestCase):
+    def test_of_the_binding_is_told(self):
+        with unittest.mock.patch.object(peer_nvml, "pynvml", None):
+            nvml = peer_nvml.Nvml("GPU-0123")
+            described = nvml.describe()
+            self.assertEqual(nvml.state(), dict.fromkeys(peer_nvml.STATE))
         self.assertIsNone(nvml.driver_version)
         self.assertEqual(len(described["why_unknown"]), 8)
-        self.assertIn("that-is-not-there", described["why_unknown"]["driver_version"])
+        self.assertIn("nvidia-ml-py", described["why_unknown"]["driver_version"])
 
-    def test_spells_the_uuid_as_nvml_does(self):
+
+class Uuid(unittest.TestCase):
+    def test_is_spelled_as_nvml_does(self):
         of = peer_nvml.uuid_of
         self.assertEqual(of(type("P", (), {"uuid": "0123-4"})), "GPU-0123-4")
         self.assertEqual(of(type("P", (), {"uuid": "MIG-0123"})), "MIG-0123")

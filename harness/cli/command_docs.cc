@@ -5,11 +5,93 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <memory>
+#include <set>
+#include <sstream>
 #include <stdexcept>
 
-#include "harness/cli/help_format.h"
+#include "results/render/broken_text.h"
 
 namespace sparkbench {
+namespace {
+
+/// What the option takes, as its help says it: "INT in [1 - 100]", "{cold,hot}", and "LIST" of
+/// names that are too many, which its description has.
+std::string shown_type(const CLI::Option& option) {
+  constexpr std::size_t kMostCharacters = 48;
+  std::string type = option.get_type_name();
+  const std::size_t colon = type.find(':');
+  if (colon == std::string::npos) return type;
+  std::string allowed = type.substr(colon + 1);
+  return allowed.size() > kMostCharacters ? "LIST" : allowed;
+}
+
+/// As CLI11's own, with descriptions broken at spaces so that lines are of `width` characters.
+class WrappedHelp : public CLI::Formatter {
+ public:
+  explicit WrappedHelp(int width) : width_(width) {}
+
+  std::string make_option_opts(const CLI::Option* option) const override;
+  std::string make_option_desc(const CLI::Option* option) const override;
+  std::string make_description(const CLI::App* command) const override;
+  std::string make_subcommand(const CLI::App* command) const override;
+
+  /// In lines that fit beside names, which take `column` characters.
+  std::string filled(const std::string& text, std::size_t column) const;
+
+ private:
+  int width_;
+};
+
+std::string WrappedHelp::filled(const std::string& text, std::size_t column) const {
+  constexpr int kLeastColumn = 20;
+  const int room = std::max(kLeastColumn, width_ - static_cast<int>(column));
+  return fmt::format("{}", fmt::join(broken(text, room, 0, Words::kWhole), "\n"));
+}
+
+std::string WrappedHelp::make_option_opts(const CLI::Option* option) const {
+  std::string text;
+  if (option->get_type_size() != 0) {
+    const std::string type = shown_type(*option);
+    if (!type.empty()) text += " " + type;
+    const bool goes_on = option->get_allow_extra_args() || option->get_positional();
+    const bool is_list = option->get_expected_max() == CLI::detail::expected_max_vector_size;
+    if (is_list && goes_on) text += " ...";
+    if (option->get_required()) text += " REQUIRED";
+  }
+  const auto add = [&](const char* word, const std::set<CLI::Option*>& others) {
+    if (!others.empty()) text += std::string(" ") + word + ":";
+    for (const CLI::Option* other : others) text += " " + other->get_name();
+  };
+  add("Needs", option->get_needs());
+  add("Excludes", option->get_excludes());
+  return text;
+}
+
+std::string WrappedHelp::make_option_desc(const CLI::Option* option) const {
+  const std::string initial = option->get_default_str();
+  return filled(option->get_description() + (initial.empty() ? "" : " [" + initial + "]"),
+                get_column_width());
+}
+
+std::string WrappedHelp::make_description(const CLI::App* command) const {
+  return filled(command->get_description(), 0) + "\n";
+}
+
+std::string WrappedHelp::make_subcommand(const CLI::App* command) const {
+  std::ostringstream out;
+  CLI::detail::format_help(out, command->get_display_name(true),
+                           filled(command->get_description(), get_column_width()),
+                           get_column_width());
+  return out.str();
+}
+
+/// exit_code.h
+constexpr const char* kExitStatus =
+    "Exit status: 0 all is well; 1 an incorrect result or a difference; 2 usage, or a kernel that "
+    "was named did not run; 3 no such device; 4 a case failed; 5 an output was not written; 130 "
+    "interrupted.";
+
+}  // namespace
 
 std::span<const CommandDoc> command_docs() {
   static const std::vector<CommandDoc> docs = {
@@ -51,7 +133,7 @@ std::span<const CommandDoc> command_docs() {
        "describes device, build and machine; --json; --check: whether it is fit to measure on",
        {"sparkbench info --check"}},
       {"mask",
-       "draws a pattern, counts its pairs and tiles; --output SVG, PNG, text; --json",
+       "draws a pattern, counts its pairs and tiles; --output SVG, text; --json",
        {"sparkbench mask causal-chunk:64 --seqlen 512",
         "sparkbench mask sink:4+window:128/full --seqlen 1k --output mask.svg"}},
       {"inspect",
@@ -66,18 +148,11 @@ std::span<const CommandDoc> command_docs() {
        "compares the emulated arithmetic with recordings or with a GPU",
        {"sparkbench check-arithmetic --profile volta --vectors v100.csv"}},
       {"completion",
-       "prints a script that completes commands, flags and names in bash or zsh",
+       "prints what makes bash complete commands, flags and names",
        {"source <(sparkbench completion bash)"}},
-      {"man", "prints the manual page", {"sparkbench man > sparkbench.1"}},
   };
   return docs;
 }
-
-/// exit_code.h
-constexpr const char* kExitStatus =
-    "Exit status: 0 no error; 1 an incorrect result or a difference; 2 usage error, or a named "
-    "kernel never ran; 3 no such device; 4 a case failed; 5 an output was not written; 130 "
-    "interrupted.";
 
 void document_commands(CLI::App& program, int width) {
   const auto help = std::make_shared<WrappedHelp>(width);

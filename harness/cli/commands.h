@@ -44,6 +44,5 @@ void add_inspect_command(CLI::App& program, const Invocation& invocation, Action
 void add_predict_command(CLI::App& program, const Invocation& invocation, Action& action);
 void add_check_arithmetic_command(CLI::App& program, const Invocation& invocation, Action& action);
 void add_completion_command(CLI::App& program, const Invocation& invocation, Action& action);
-void add_man_command(CLI::App& program, const Invocation& invocation, Action& action);
 
 }  // namespace sparkbench

@@ -1,12 +1,15 @@
-// Shell completion: a word list for each command and for each flag that takes names.
+// sparkbench completion: a word list for each command and for each flag that takes names.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <map>
+#include <memory>
+#include <ostream>
 #include <regex>
 
 #include "harness/candidates/known_candidates.h"
 #include "harness/cli/command_docs.h"
+#include "harness/cli/commands.h"
 #include "harness/devices/device.h"
 #include "harness/model/predict/cycles_table.h"
 #include "harness/model/sass/inspection_table.h"
@@ -15,7 +18,9 @@
 #include "results/study/case_filter.h"
 #include "results/study/diff_text.h"
 #include "sweeps/layer_axes.h"
+#include "sweeps/names.h"
 #include "sweeps/preset.h"
+#include "sweeps/usage_error.h"
 
 namespace sparkbench {
 namespace {
@@ -113,71 +118,50 @@ Completed complete(const CLI::App& command) {
   return completed;
 }
 
-/// `Words` returns a line of shell code that offers a list of words.
-template <class Words>
-std::string cases_of(const CLI::App& program, const char* arguments, const Words& offer,
-                     const char* files) {
-  std::string values, flags;
+std::string offer(const std::string& words) {
+  return fmt::format("COMPREPLY=($(compgen -W '{}' -- \"$current\"))", words);
+}
+
+/// What bash sources: commands, their flags, and the values of those that take names.
+std::string bash_completion(const CLI::App& program) {
+  std::string values, flags, commands;
   for (const CommandDoc& doc : command_docs()) {
     const Completed completed = complete(*program.get_subcommand(doc.name));
     for (const auto& [flag, names] : completed.values) {
       values += fmt::format("    '{} {}') {}; return ;;\n", doc.name, flag, offer(names));
     }
     flags += fmt::format("      {}) {} ;;\n", doc.name, offer(completed.flags));
+    commands += std::string(commands.empty() ? "" : " ") + doc.name;
   }
-  return fmt::format(
-      "  case \"$command $previous\" in\n{0}  esac\n  if [[ $current == -* ]]; then\n    case "
-      "$command in\n{1}    esac\n  elif [[ $command == completion ]]; then\n    {2}\n  else\n    "
-      "{3}\n  fi\n",
-      values, flags, offer(arguments), files);
-}
-
-std::string command_names() {
-  Names names;
-  for (const CommandDoc& doc : command_docs()) names.emplace_back(doc.name);
-  return fmt::format("{}", fmt::join(names, " "));
-}
-
-std::string bash_completion(const CLI::App& program) {
-  const auto offer = [](const std::string& words) {
-    return fmt::format("COMPREPLY=($(compgen -W '{}' -- \"$current\"))", words);
-  };
   return fmt::format(
       "# source <(sparkbench completion bash)\n"
       "_sparkbench() {{\n"
       "  local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD - 1]}}\n"
       "  local command=${{COMP_WORDS[1]}}\n"
       "  if ((COMP_CWORD == 1)); then {}; return; fi\n"
-      "{}}}\n"
+      "  case \"$command $previous\" in\n{}  esac\n"
+      "  if [[ $current == -* ]]; then\n    case $command in\n{}    esac\n"
+      "  elif [[ $command == completion ]]; then\n    {}\n"
+      "  else\n    COMPREPLY=($(compgen -f -- \"$current\")); compopt -o filenames\n  fi\n"
+      "}}\n"
       "complete -F _sparkbench sparkbench\n",
-      offer(command_names()),
-      cases_of(program, "bash zsh", offer,
-               "COMPREPLY=($(compgen -f -- \"$current\")); compopt -o filenames"));
-}
-
-std::string zsh_completion(const CLI::App& program) {
-  const auto offer = [](const std::string& words) { return "compadd -- " + words; };
-  const auto quoted = [&](const std::string& words) {
-    std::string text = "compadd --";
-    std::istringstream each(words);
-    for (std::string word; each >> word;) text += fmt::format(" '{}'", word);
-    return text;
-  };
-  return fmt::format(
-      "#compdef sparkbench\n"
-      "# source <(sparkbench completion zsh), behind compinit\n"
-      "_sparkbench() {{\n"
-      "  local current=$words[CURRENT] previous=$words[CURRENT-1] command=$words[2]\n"
-      "  if ((CURRENT == 2)); then {}; return; fi\n"
-      "{}}}\n"
-      "compdef _sparkbench sparkbench\n",
-      offer(command_names()), cases_of(program, "bash zsh", quoted, "_files"));
+      offer(commands), values, flags, offer("bash"));
 }
 
 }  // namespace
 
-std::string format_completion(const CLI::App& program, const std::string& shell) {
-  return shell == "bash" ? bash_completion(program) : zsh_completion(program);
+void add_completion_command(CLI::App& program, const Invocation& invocation, Action& action) {
+  CLI::App* command = program.add_subcommand("completion");
+  const auto shell = std::make_shared<std::string>();
+  command->add_option("shell", *shell, "bash")->required()->type_name("");
+  command->callback([shell, &program, &invocation, &action] {
+    const std::vector<std::string> known = {"bash"};
+    if (*shell != known[0]) throw UsageError(unknown_name_message("completion", *shell, known));
+    action = [&program, &invocation] {
+      invocation.streams.out << bash_completion(program);
+      return ExitCode::kOk;
+    };
+  });
 }
 
 }  // namespace sparkbench

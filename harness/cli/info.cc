@@ -19,6 +19,7 @@
 #include "kernels/jit/nvrtc.h"
 #include "results/record/enum_names.h"
 #include "results/render/fact_lines.h"
+#include "results/render/number_format.h"
 #include "results/store/json.h"
 
 namespace sparkbench {
@@ -31,8 +32,8 @@ std::string or_unknown(const std::optional<T>& value, const char* unit = "") {
 
 using Whys = std::map<std::string, std::string>;
 
-std::string gibibytes(const std::optional<std::uint64_t>& bytes) {
-  return bytes ? fmt::format("{:.1f} GiB", static_cast<double>(*bytes) / (1 << 30)) : "unknown";
+std::string memory_text(const std::optional<std::uint64_t>& bytes) {
+  return bytes ? format_memory(*bytes) : "unknown";
 }
 
 using Facts = std::vector<Fact>;
@@ -70,8 +71,8 @@ Facts device_facts(const DeviceInfo& info) {
   line("arithmetic", info.arithmetic);
   line("architecture", info.sm ? fmt::format("sm_{}", *info.sm) : "unknown");
   line("multiprocessors", or_unknown(info.sm_count));
-  line("L2 cache", info.l2_bytes ? fmt::format("{} MiB", *info.l2_bytes >> 20) : "unknown");
-  line(info.kind == DeviceKind::kGpu ? "memory" : "host memory", gibibytes(info.memory_bytes));
+  line("L2 cache", memory_text(info.l2_bytes));
+  line(info.kind == DeviceKind::kGpu ? "memory" : "host memory", memory_text(info.memory_bytes));
   line("maximum SM clock", or_unknown(info.sm_clock_max_mhz, " MHz"));
   line("peak", or_unknown(info.peak_tflops, " TFLOP/s"));
   line("bandwidth", or_unknown(info.peak_gbps, " GB/s"));

@@ -120,8 +120,8 @@ void add_merge_command(CLI::App& program, const Invocation& invocation, Action& 
   command->callback([options, &invocation, &action] {
     const SweepOptions& outputs = options->outputs;
     if (outputs.out_folder.empty() && outputs.json_file.empty() && outputs.csv_file.empty() &&
-        outputs.markdown_file.empty() && outputs.html_file.empty() && outputs.junit_file.empty()) {
-      throw UsageError("merge: say where to: -o FOLDER, or --json, --csv, --md, --html, --junit");
+        outputs.markdown_file.empty() && outputs.html_file.empty()) {
+      throw UsageError("merge: say where to: -o FOLDER, or --json, --csv, --md, --html");
     }
     action = [options, &invocation] { return run_merge_command(*options, invocation.streams); };
   });

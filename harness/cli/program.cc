@@ -112,7 +112,6 @@ int parse_and_run(const std::vector<std::string>& typed, const Streams& streams,
   add_predict_command(program, invocation, action);
   add_check_arithmetic_command(program, invocation, action);
   add_completion_command(program, invocation, action);
-  add_man_command(program, invocation, action);
   document_commands(program, *table_view({}, streams.out).width);
   check_command_name(program, typed);
   refuse_empty_values(typed);

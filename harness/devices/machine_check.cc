@@ -6,6 +6,8 @@
 #include <fstream>
 #include <map>
 
+#include "results/render/number_format.h"
+
 namespace sparkbench {
 namespace {
 
@@ -45,8 +47,7 @@ MachineFinding check_load(const MachineState& state) {
 }
 
 MachineFinding check_memory(const MachineState& state) {
-  const std::string memory = fmt::format("{:.1f} GiB of memory free",
-                                         static_cast<double>(state.available_bytes) / (1 << 30));
+  const std::string memory = format_memory(state.available_bytes) + " of memory free";
   if (state.available_bytes >= kLeastBytes) return {Level::kGood, memory};
   return {Level::kUnfit, memory + ": inputs and exact results of long sequences need 2 GiB"};
 }

@@ -2,100 +2,103 @@
 
 #include <dlfcn.h>
 #include <fmt/format.h>
+#include <nvml.h>
 
-#include <bit>
 #include <utility>
 #include <vector>
-
-#include "harness/devices/nvml_api.h"
 
 namespace sparkbench {
 namespace {
 
 constexpr double kMilliwattsPerWatt = 1e3;
-constexpr const char* kFields[] = {
-    "uuid",         "power_limit_w",   "ecc", "persistence_mode", "temperature_c",
-    "power_draw_w", "throttle_reasons"};
-
-/// Sets `function` to null if the library does not have it.
-template <class Function>
-void find(void* library, const char* name, Function*& function) {
-  function = reinterpret_cast<Function*>(dlsym(library, name));
-}
+constexpr std::pair<unsigned long long, const char*> kThrottleReasons[] = {
+    {nvmlClocksThrottleReasonGpuIdle, "gpu_idle"},
+    {nvmlClocksThrottleReasonApplicationsClocksSetting, "applications_clocks_setting"},
+    {nvmlClocksThrottleReasonSwPowerCap, "sw_power_cap"},
+    {nvmlClocksThrottleReasonHwSlowdown, "hw_slowdown"},
+    {nvmlClocksThrottleReasonSyncBoost, "sync_boost"},
+    {nvmlClocksThrottleReasonSwThermalSlowdown, "sw_thermal_slowdown"},
+    {nvmlClocksThrottleReasonHwThermalSlowdown, "hw_thermal_slowdown"},
+    {nvmlClocksThrottleReasonHwPowerBrakeSlowdown, "hw_power_brake_slowdown"},
+    {nvmlClocksThrottleReasonDisplayClockSetting, "display_clock_setting"}};
 
 std::vector<std::string> names_of(unsigned long long bits) {
   std::vector<std::string> names;
-  for (; bits != 0; bits &= bits - 1) {
-    const auto bit = static_cast<std::size_t>(std::countr_zero(bits));
-    names.push_back(bit < nvml::kThrottleReasons.size() ? std::string(nvml::kThrottleReasons[bit])
-                                                        : fmt::format("bit_{}", bit));
+  for (const auto& [bit, name] : kThrottleReasons) {
+    if ((bits & bit) != 0) names.emplace_back(name);
+    bits &= ~bit;
+  }
+  for (int bit = 0; bit < 64; ++bit) {
+    if ((bits >> bit & 1) != 0) names.push_back(fmt::format("bit_{}", bit));
   }
   return names;
 }
 
+/// A function of the library; null where it has none of the name.
+template <class Type>
+struct Function {
+  const char* name;
+  Type* address;
+
+  Function(void* library, const char* symbol)
+      : name(symbol), address(reinterpret_cast<Type*>(dlsym(library, symbol))) {}
+};
+
 }  // namespace
 
 struct Nvml::Api {
-  nvml::Init* init;
-  nvml::Shutdown* shutdown;
-  nvml::ErrorString* error_string;
-  nvml::DriverVersion* driver_version;
-  nvml::HandleByPciBusId* handle;
-  nvml::Uuid* uuid;
-  nvml::Milliwatts* power_limit;
-  nvml::Milliwatts* power_draw;
-  nvml::Temperature* temperature;
-  nvml::EccMode* ecc;
-  nvml::PersistenceMode* persistence;
-  nvml::ClocksEventReasons* reasons;
+  void* library;
+  Function<decltype(nvmlErrorString)> error_string{library, "nvmlErrorString"};
+  Function<decltype(nvmlInit_v2)> init{library, "nvmlInit_v2"};
+  Function<decltype(nvmlShutdown)> shutdown{library, "nvmlShutdown"};
+  Function<decltype(nvmlSystemGetDriverVersion)> driver_version{library,
+                                                                "nvmlSystemGetDriverVersion"};
+  Function<decltype(nvmlDeviceGetHandleByPciBusId_v2)> handle{library,
+                                                              "nvmlDeviceGetHandleByPciBusId_v2"};
+  Function<decltype(nvmlDeviceGetUUID)> uuid{library, "nvmlDeviceGetUUID"};
+  Function<decltype(nvmlDeviceGetEnforcedPowerLimit)> power_limit{
+      library, "nvmlDeviceGetEnforcedPowerLimit"};
+  Function<decltype(nvmlDeviceGetPowerUsage)> power_draw{library, "nvmlDeviceGetPowerUsage"};
+  Function<decltype(nvmlDeviceGetTemperature)> temperature{library, "nvmlDeviceGetTemperature"};
+  Function<decltype(nvmlDeviceGetEccMode)> ecc{library, "nvmlDeviceGetEccMode"};
+  Function<decltype(nvmlDeviceGetPersistenceMode)> persistence{library,
+                                                               "nvmlDeviceGetPersistenceMode"};
+  // A toolkit before 12.2 declares only the function that drivers before 535 have.
+  using ClocksReasons = decltype(nvmlDeviceGetCurrentClocksThrottleReasons);
+  Function<ClocksReasons> reasons{library, "nvmlDeviceGetCurrentClocksEventReasons"};
+  Function<ClocksReasons> old_reasons{library, "nvmlDeviceGetCurrentClocksThrottleReasons"};
 
-  explicit Api(void* library) {
-    find(library, "nvmlInit_v2", init);
-    find(library, "nvmlShutdown", shutdown);
-    find(library, "nvmlErrorString", error_string);
-    find(library, "nvmlSystemGetDriverVersion", driver_version);
-    find(library, "nvmlDeviceGetHandleByPciBusId_v2", handle);
-    find(library, "nvmlDeviceGetUUID", uuid);
-    find(library, "nvmlDeviceGetEnforcedPowerLimit", power_limit);
-    find(library, "nvmlDeviceGetPowerUsage", power_draw);
-    find(library, "nvmlDeviceGetTemperature", temperature);
-    find(library, "nvmlDeviceGetEccMode", ecc);
-    find(library, "nvmlDeviceGetPersistenceMode", persistence);
-    find(library, "nvmlDeviceGetCurrentClocksEventReasons", reasons);
-    if (reasons == nullptr) {  // its name before driver 535
-      find(library, "nvmlDeviceGetCurrentClocksThrottleReasons", reasons);
+  /// "" when the call succeeds, else why not.
+  template <class Type, class... Arguments>
+  std::string call(const Function<Type>& function, Arguments... arguments) const {
+    if (function.address == nullptr) {
+      return fmt::format("this driver's NVML has no {}", function.name);
     }
-  }
-
-  /// "" if the call succeeds, else the reason.
-  template <class Function, class... Arguments>
-  std::string call(const char* name, Function* function, Arguments... arguments) const {
-    if (function == nullptr) return fmt::format("this driver's NVML has no {}", name);
-    const int status = function(arguments...);
-    if (status == nvml::kSuccess) return "";
-    return fmt::format("{}: {}", name,
-                       error_string != nullptr ? error_string(status) : std::to_string(status));
+    const nvmlReturn_t status = function.address(arguments...);
+    if (status == NVML_SUCCESS) return "";
+    return fmt::format(
+        "{}: {}", function.name,
+        error_string.address != nullptr ? error_string.address(status) : std::to_string(status));
   }
 };
 
 /// One query of one GPU.
 class Nvml::Question {
  public:
-  Question(const Api& api, nvml::Device device, NvmlReading& reading)
+  Question(const Api& api, nvmlDevice_t device, NvmlReading& reading)
       : api_(api), device_(device), reading_(reading) {}
 
   void ask_what_lasts() {
-    char text[nvml::kTextBytes] = {};
-    unsigned value = 0, pending = 0;
-    if (ask("uuid", "nvmlDeviceGetUUID", api_.uuid, text, nvml::kTextBytes - 1)) {
-      reading_.uuid = text;
-    }
-    if (ask("power_limit_w", "nvmlDeviceGetEnforcedPowerLimit", api_.power_limit, &value)) {
+    char text[NVML_DEVICE_UUID_V2_BUFFER_SIZE] = {};
+    unsigned value = 0;
+    nvmlEnableState_t is_on = NVML_FEATURE_DISABLED, will_be_on = NVML_FEATURE_DISABLED;
+    if (ask("uuid", api_.uuid, text, NVML_DEVICE_UUID_V2_BUFFER_SIZE)) reading_.uuid = text;
+    if (ask("power_limit_w", api_.power_limit, &value)) {
       reading_.power_limit_w = value / kMilliwattsPerWatt;
     }
-    if (ask("ecc", "nvmlDeviceGetEccMode", api_.ecc, &value, &pending)) reading_.ecc = value != 0;
-    if (ask("persistence_mode", "nvmlDeviceGetPersistenceMode", api_.persistence, &value)) {
-      reading_.persistence_mode = value != 0;
+    if (ask("ecc", api_.ecc, &is_on, &will_be_on)) reading_.ecc = is_on == NVML_FEATURE_ENABLED;
+    if (ask("persistence_mode", api_.persistence, &is_on)) {
+      reading_.persistence_mode = is_on == NVML_FEATURE_ENABLED;
     }
   }
 
@@ -103,30 +106,30 @@ class Nvml::Question {
     DeviceState& state = reading_.state;
     unsigned value = 0;
     unsigned long long bits = 0;
-    if (ask("temperature_c", "nvmlDeviceGetTemperature", api_.temperature, nvml::kTemperatureOfGpu,
-            &value)) {
+    if (ask("temperature_c", api_.temperature, NVML_TEMPERATURE_GPU, &value)) {
       state.temperature_c = value;
     }
-    if (ask("power_draw_w", "nvmlDeviceGetPowerUsage", api_.power_draw, &value)) {
+    if (ask("power_draw_w", api_.power_draw, &value)) {
       state.power_draw_w = value / kMilliwattsPerWatt;
     }
-    if (ask("throttle_reasons", "nvmlDeviceGetCurrentClocksEventReasons", api_.reasons, &bits)) {
+    const bool is_old = api_.reasons.address == nullptr && api_.old_reasons.address != nullptr;
+    if (ask("throttle_reasons", is_old ? api_.old_reasons : api_.reasons, &bits)) {
       state.throttle_reasons = names_of(bits);
     }
   }
 
  private:
-  /// Whether the field is known; otherwise adds the reason to the reading.
-  template <class Function, class... Arguments>
-  bool ask(const char* field, const char* name, Function* function, Arguments... arguments) {
-    std::string why = api_.call(name, function, device_, arguments...);
+  /// Whether the field is known; else the reading has why not.
+  template <class Type, class... Arguments>
+  bool ask(const char* field, const Function<Type>& function, Arguments... arguments) {
+    std::string why = api_.call(function, device_, arguments...);
     if (why.empty()) return true;
     reading_.why_unknown[field] = std::move(why);
     return false;
   }
 
   const Api& api_;
-  nvml::Device device_;
+  nvmlDevice_t device_;
   NvmlReading& reading_;
 };
 
@@ -135,9 +138,9 @@ void Nvml::CloseLibrary::operator()(void* library) const { dlclose(library); }
 Nvml::Nvml(const std::string& library) : why_not_(start(library)) {
   why_no_driver_version_ = why_not_;
   if (!why_not_.empty()) return;
-  char text[nvml::kTextBytes] = {};
+  char text[NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE] = {};
   why_no_driver_version_ =
-      api_->call("nvmlSystemGetDriverVersion", api_->driver_version, text, nvml::kTextBytes - 1);
+      api_->call(api_->driver_version, text, NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE);
   if (why_no_driver_version_.empty()) driver_version_ = text;
 }
 
@@ -147,28 +150,27 @@ std::string Nvml::start(const std::string& library) {
     const char* const error = dlerror();
     return error != nullptr ? error : library + " cannot be loaded";
   }
-  auto api = std::make_unique<Api>(library_.get());
-  if (std::string why = api->call("nvmlInit_v2", api->init); !why.empty()) return why;
+  auto api = std::make_unique<Api>(Api{library_.get()});
+  if (std::string why = api->call(api->init); !why.empty()) return why;
   api_ = std::move(api);
   return "";
 }
 
 Nvml::~Nvml() {
-  if (api_ != nullptr && api_->shutdown != nullptr) api_->shutdown();
+  if (api_ != nullptr && api_->shutdown.address != nullptr) api_->shutdown.address();
 }
 
 std::string Nvml::find_device(const std::string& pci_bus_id, nvmlDevice_st*& device) const {
   if (api_ == nullptr) return why_not_;
-  return api_->call("nvmlDeviceGetHandleByPciBusId_v2", api_->handle, pci_bus_id.c_str(), &device);
+  return api_->call(api_->handle, pci_bus_id.c_str(), &device);
 }
 
 NvmlReading Nvml::read(const std::string& pci_bus_id) const {
-  NvmlReading reading;
-  nvml::Device device = nullptr;
+  nvmlDevice_t device = nullptr;
   if (const std::string why = find_device(pci_bus_id, device); !why.empty()) {
-    for (const char* const field : kFields) reading.why_unknown[field] = why;
-    return reading;
+    return nothing_read(why);
   }
+  NvmlReading reading;
   Question question(*api_, device, reading);
   question.ask_what_lasts();
   question.ask_what_changes();
@@ -177,20 +179,11 @@ NvmlReading Nvml::read(const std::string& pci_bus_id) const {
 
 DeviceState Nvml::read_state(const std::string& pci_bus_id) const {
   NvmlReading reading;
-  nvml::Device device = nullptr;
+  nvmlDevice_t device = nullptr;
   if (find_device(pci_bus_id, device).empty()) {
     Question(*api_, device, reading).ask_what_changes();
   }
   return reading.state;
-}
-
-void record_reading(const NvmlReading& reading, DeviceInfo& info) {
-  info.uuid = reading.uuid;
-  info.power_limit_w = reading.power_limit_w;
-  info.ecc = reading.ecc;
-  info.persistence_mode = reading.persistence_mode;
-  info.state = reading.state;
-  info.why_unknown = reading.why_unknown;
 }
 
 }  // namespace sparkbench

@@ -1,7 +1,6 @@
-// NVML readings of a GPU, as nvidia-smi prints them. The library is loaded at run time, so that the
-// program builds and runs without it: it comes with the driver, and a container may lack it. The
-// few necessary declarations are here; NVML's interface fixes them, and nvml_test.cc compares them
-// with nvml.h if that is installed.
+// What NVIDIA's management library knows of a GPU, as nvidia-smi prints it. Its declarations are
+// those of the CUDA toolkit's nvml.h. The library is loaded at run time: it comes with the driver,
+// and a container may lack it. A build with a toolkit without nvml.h knows nothing, and says why.
 #pragma once
 
 #include <map>
@@ -29,7 +28,7 @@ class Nvml {
  public:
   static constexpr const char* kLibrary = "libnvidia-ml.so.1";
 
-  /// Never throws. Without the library, or if it fails to start, nothing is known.
+  /// Never throws. Without the library, or with one that fails to start, nothing is known.
   explicit Nvml(const std::string& library = kLibrary);
   ~Nvml();
   Nvml(const Nvml&) = delete;
@@ -62,7 +61,24 @@ class Nvml {
   std::string why_no_driver_version_;
 };
 
-/// Copies a reading to the record's fields.
-void record_reading(const NvmlReading& reading, DeviceInfo& info);
+/// Of a GPU that cannot be asked.
+inline NvmlReading nothing_read(const std::string& why) {
+  NvmlReading reading;
+  for (const char* const field : {"uuid", "power_limit_w", "ecc", "persistence_mode",
+                                  "temperature_c", "power_draw_w", "throttle_reasons"}) {
+    reading.why_unknown[field] = why;
+  }
+  return reading;
+}
+
+/// Puts what was read into the record's fields.
+inline void record_reading(const NvmlReading& reading, DeviceInfo& info) {
+  info.uuid = reading.uuid;
+  info.power_limit_w = reading.power_limit_w;
+  info.ecc = reading.ecc;
+  info.persistence_mode = reading.persistence_mode;
+  info.state = reading.state;
+  info.why_unknown = reading.why_unknown;
+}
 
 }  // namespace sparkbench

@@ -139,20 +139,6 @@ TEST(Accuracy, HasTablesForEachValueOfAnAxis) {
   EXPECT_TRUE(contains(result.out, "mask causal\n\nErrors of o")) << result.out;
 }
 
-TEST(Junit, IsWrittenBesideTheTableAndOfStoredRuns) {
-  const TemporaryFolder folder;
-  const std::string run = path_in(folder, "run"), xml = path_in(folder, "junit.xml");
-  ASSERT_EQ(run_sparkbench(kTinySweep + "--out " + run + " --junit " + xml).exit_code, 0);
-  const std::string text = text_of_file(xml);
-  EXPECT_TRUE(contains(text, "<testsuites name=\"sparkbench\" tests=\"4\" failures=\"0\"")) << text;
-  const ProgramResult report = run_sparkbench("report " + run + " --junit -");
-  EXPECT_EQ(report.out, text);
-  expect_refused(run_sparkbench("report " + run + " --junit " + run + "/run.json"), 2,
-                 "--junit: '" + run + "/run.json' is a file of the run");
-  expect_refused(run_sparkbench(kTinySweep + "--junit " + path_in(folder, "no/x.xml")), 5,
-                 "--junit");
-}
-
 TEST(Json, HasListsInLinesThatAPersonReads) {
   const TemporaryFolder folder;
   const std::string file = path_in(folder, "run.json");

@@ -27,7 +27,7 @@ TINY = (
 ).split()
 COMMANDS = (
     "sweep encoder accuracy run report merge diff list info mask inspect predict check-arithmetic "
-    "completion man"
+    "completion"
 ).split()
 # Text for copying stays whole: a command, an address.
 TO_BE_COPIED = re.compile(r" +(repeat:? +)?(sparkbench|sweeps/\S+\.py) | *\(?https://\S+$")

@@ -7,6 +7,7 @@
 #include "kernels/encoder/layer_memory.h"
 #include "kernels/half.h"
 #include "kernels/saturating.h"
+#include "results/render/number_format.h"
 #include "sweeps/memory.h"
 
 namespace sparkbench {
@@ -61,9 +62,8 @@ std::optional<Reason> why_no_room(std::uint64_t needed, const DeviceInfo& device
   const std::optional<std::uint64_t> there_is =
       device.memory_available_bytes ? device.memory_available_bytes : device.memory_bytes;
   if (!there_is || needed <= *there_is) return std::nullopt;
-  return Reason{"E-OOM-PREDICTED", fmt::format("needs {:.1f} GiB, {} has {:.1f} GiB",
-                                               static_cast<double>(needed) / (1 << 30), device.name,
-                                               static_cast<double>(*there_is) / (1 << 30))};
+  return Reason{"E-OOM-PREDICTED", fmt::format("needs {}, {} has {}", format_memory(needed),
+                                               device.name, format_memory(*there_is))};
 }
 
 }  // namespace

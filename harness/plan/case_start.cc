@@ -12,6 +12,7 @@
 #include "harness/model/predict/layer_prediction.h"
 #include "kernels/saturating.h"
 #include "results/record/case_id.h"
+#include "results/render/number_format.h"
 #include "sweeps/memory.h"
 #include "sweeps/shell_word.h"
 #include "sweeps/work.h"
@@ -99,10 +100,8 @@ std::optional<Reason> why_skipped(const Candidate& candidate, const SweepCase& s
   const std::optional<std::uint64_t> there_is =
       info.memory_available_bytes ? info.memory_available_bytes : info.memory_bytes;
   if (there_is && needed > *there_is) {
-    return Reason{
-        "E-OOM-PREDICTED",
-        fmt::format("needs {:.1f} GiB, {} has {:.1f} GiB", static_cast<double>(needed) / (1 << 30),
-                    device.name(), static_cast<double>(*there_is) / (1 << 30))};
+    return Reason{"E-OOM-PREDICTED", fmt::format("needs {}, {} has {}", format_memory(needed),
+                                                 device.name(), format_memory(*there_is))};
   }
   return std::nullopt;
 }

@@ -2,12 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
 #include <sstream>
 #include <string_view>
 
 #include "kernels/registry.h"
 #include "results/record/enum_names.h"
+#include "results/render/broken_text.h"
+#include "results/render/number_format.h"
 #include "results/render/tensors_read.h"
 #include "results/study/prediction_check.h"
 #include "sweeps/axes.h"
@@ -36,33 +39,7 @@ class Report {
   std::string text_;
 };
 
-constexpr std::size_t kLabelWidth = 23;  // as in Report::line()
-
-/// A line of a label and a value; words of the value that do not fit go to further lines.
-std::string filled_line(const std::string& line, std::size_t width) {
-  std::string text = line.substr(0, kLabelWidth);
-  std::istringstream words(line.substr(kLabelWidth));
-  std::size_t taken = kLabelWidth;
-  for (std::string word; words >> word;) {
-    const bool is_first = taken == kLabelWidth;
-    if (!is_first && taken + 1 + word.size() > width) {
-      text += "\n" + std::string(kLabelWidth, ' ');
-      taken = kLabelWidth;
-    } else if (!is_first) {
-      text += ' ';
-      ++taken;
-    }
-    text += word;
-    taken += word.size();
-  }
-  return text;
-}
-
-std::string format_bytes(std::uint64_t bytes) {
-  if (bytes < (1 << 10)) return fmt::format("{} bytes", bytes);
-  if (bytes < (1 << 20)) return fmt::format("{:.1f} KiB", static_cast<double>(bytes) / (1 << 10));
-  return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
-}
+constexpr int kLabelWidth = 23;  // as Report::line() has it
 
 double ratio(std::uint64_t numerator, std::uint64_t denominator) {
   return static_cast<double>(numerator) / static_cast<double>(denominator);
@@ -149,7 +126,7 @@ void add_parts(const CaseRecord& record, Report& report) {
 
 void add_work(const CaseRecord& record, Report& report) {
   report.line("useful work", "{:.4g} GFLOP, {} moved at least",
-              static_cast<double>(record.flops) * 1e-9, format_bytes(record.bytes));
+              static_cast<double>(record.flops) * 1e-9, format_memory(record.bytes));
   if (record.mask_work) {
     const MaskWork& mask = *record.mask_work;
     report.line("visible pairs", "{}{}", mask.pairs_visible,
@@ -167,10 +144,10 @@ void add_work(const CaseRecord& record, Report& report) {
   }
   if (!record.memory_bytes) return;
   const MemoryBytes& memory = *record.memory_bytes;
-  report.line("inputs and outputs", "{}", format_bytes(memory.io));
-  report.line("workspace", "{}", format_bytes(memory.workspace));
-  report.line("peak memory", "{} predicted, {}", format_bytes(memory.predicted),
-              memory.peak ? format_bytes(*memory.peak) + " measured" : "not measured");
+  report.line("inputs and outputs", "{}", format_memory(memory.io));
+  report.line("workspace", "{}", format_memory(memory.workspace));
+  report.line("peak memory", "{} predicted, {}", format_memory(memory.predicted),
+              memory.peak ? format_memory(*memory.peak) + " measured" : "not measured");
 }
 
 void add_dropout(const Accuracy& accuracy, Report& report) {
@@ -321,13 +298,19 @@ void add_prediction(const CaseRecord& record, Report& report) {
 
 std::string wrapped_report(const std::string& report, const TableView& view) {
   if (!view.wraps_text || !view.width) return report;
-  const auto width = static_cast<std::size_t>(*view.width);
   std::istringstream lines(report);
   std::string text;
   for (std::string line; std::getline(lines, line);) {
     const bool is_whole =
-        line.size() <= width || line.size() <= kLabelWidth || line.starts_with("  repeat ");
-    text += (is_whole ? line : filled_line(line, width)) + "\n";
+        characters_in(line) <= std::max(*view.width, kLabelWidth) || line.starts_with("  repeat ");
+    if (is_whole) {
+      text += line + "\n";
+      continue;
+    }
+    const auto values =
+        broken(line.substr(kLabelWidth), *view.width - kLabelWidth, 0, Words::kWhole);
+    text += fmt::format("{}{}\n", line.substr(0, kLabelWidth),
+                        fmt::join(values, "\n" + std::string(kLabelWidth, ' ')));
   }
   return text;
 }

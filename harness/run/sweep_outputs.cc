@@ -14,7 +14,6 @@
 #include "results/render/summary.h"
 #include "results/store/csv.h"
 #include "results/store/json.h"
-#include "results/store/junit.h"
 #include "results/store/output_error.h"
 #include "results/store/output_file.h"
 #include "results/store/stored_run.h"
@@ -42,7 +41,7 @@ std::vector<OutputFile> output_files(const SweepOptions& options) {
   std::vector<OutputFile> files = {
       {"--json", options.json_file},   {"--csv", options.csv_file},
       {"--md", options.markdown_file}, {"--html", options.html_file},
-      {"--junit", options.junit_file}, {"--save-outputs", options.outputs_file}};
+      {"--save-outputs", options.outputs_file}};
   std::erase_if(files, [](const auto& file) { return file.second.empty(); });
   return files;
 }
@@ -90,7 +89,6 @@ void write_outputs(const SweepOptions& options, const RunRecord& run, const Stre
   write(options.csv_file, options.csv_has_all_columns ? cases_to_csv : cases_to_lean_csv);
   write(options.markdown_file, format_summary_markdown);
   write(options.html_file, format_html_page);
-  write(options.junit_file, run_to_junit);
   if (first_error) std::rethrow_exception(first_error);
 }
 

@@ -18,16 +18,24 @@ std::size_t bytes_of(std::string_view text, int room) {
   return end;
 }
 
-/// End of the first line of a text that does not fit.
-std::size_t end_of_line(std::string_view text, int room) {
+/// The last space within the first `most` bytes and the one after them, 0 where there is none.
+std::size_t space_within(std::string_view text, std::size_t most) {
+  std::size_t space = text.substr(0, most + 1).rfind(' ');
+  if (space != std::string_view::npos && text.substr(space).starts_with(" %")) {
+    space = text.substr(0, space).rfind(' ');
+  }
+  return space == std::string_view::npos ? 0 : space;
+}
+
+/// Where the first line of a text that does not fit ends.
+std::size_t end_of_line(std::string_view text, int room, Words words) {
   const std::size_t most = bytes_of(text, room);
-  const std::size_t space = text.substr(0, most + 1).rfind(' ');
+  const std::size_t space = space_within(text, most);
+  if (words == Words::kWhole) return space > 0 ? space : std::min(text.find(' ', 1), text.size());
   const std::size_t mark = text.substr(0, most).find_last_of("/,:+_");
-  const std::size_t behind_mark = mark == std::string_view::npos ? 0 : mark + 1;
-  const std::size_t before_space = space == std::string_view::npos ? 0 : space;
-  // Prefers a break at a space, unless that leaves most of the line empty.
-  const std::size_t end =
-      before_space > most / 2 ? before_space : std::max(before_space, behind_mark);
+  const std::size_t after_mark = mark == std::string_view::npos ? 0 : mark + 1;
+  // A space is the better place, unless it leaves most of the line empty.
+  const std::size_t end = space > most / 2 ? space : std::max(space, after_mark);
   return end == 0 ? std::max<std::size_t>(1, most) : end;
 }
 
@@ -38,7 +46,7 @@ int characters_in(std::string_view text) {
                                         [](char byte) { return !continues_character(byte); }));
 }
 
-std::vector<std::string> broken(std::string_view text, int room, int indent) {
+std::vector<std::string> broken(std::string_view text, int room, int indent, Words words) {
   std::vector<std::string> lines;
   while (true) {
     const bool is_first = lines.empty();
@@ -48,7 +56,7 @@ std::vector<std::string> broken(std::string_view text, int room, int indent) {
       lines.push_back(before + std::string(text));
       return lines;
     }
-    const std::size_t end = end_of_line(text, left);
+    const std::size_t end = end_of_line(text, left, words);
     lines.push_back(before + std::string(text.substr(0, end)));
     text.remove_prefix(end);
     text.remove_prefix(std::min(text.find_first_not_of(' '), text.size()));

@@ -33,5 +33,12 @@ TEST(Broken, KeepsCharactersOfSeveralBytesWhole) {
   EXPECT_EQ(characters_in("\u00b5s"), 2);
 }
 
+TEST(BrokenText, KeepsWordsWhole) {
+  EXPECT_EQ(broken("volta/fp32/acc b c d", 6, 2, Words::kWhole),
+            std::vector<std::string>({"volta/fp32/acc", "  b c", "  d"}));
+  EXPECT_EQ(broken("it is 12.5 % of", 10, 0, Words::kWhole),
+            std::vector<std::string>({"it is", "12.5 % of"}));
+}
+
 }  // namespace
 }  // namespace sparkbench

@@ -199,25 +199,6 @@ std::string_view code_of(Ink ink) {
   return "";
 }
 
-std::string wrapped_line(std::string_view line, int width) {
-  std::string text;
-  std::string_view indent;
-  while (characters_in(line) + static_cast<int>(indent.size()) > width) {
-    const std::size_t room = static_cast<std::size_t>(width) - indent.size();
-    std::size_t space = line.substr(0, room + 1).rfind(' ');
-    // Keeps a number and its percent sign together.
-    if (line.substr(std::min(space, line.size())).starts_with(" %")) {
-      space = line.substr(0, space).rfind(' ');
-    }
-    if (space == std::string_view::npos || space == 0) space = line.find(' ', 1);
-    if (space == std::string_view::npos) break;
-    text += fmt::format("{}{}\n", indent, line.substr(0, space));
-    line.remove_prefix(space + 1);
-    indent = "  ";
-  }
-  return text + fmt::format("{}{}", indent, line);
-}
-
 }  // namespace
 
 std::string in_style(std::string text, const TableView& view) {
@@ -266,7 +247,11 @@ std::string wrapped(std::string_view text, const TableView& view) {
   }
   std::string result;
   for (const std::string& line : lines_in(text)) {
-    result += (line.starts_with(' ') ? line : wrapped_line(line, *view.width)) + "\n";
+    if (line.starts_with(' ')) {
+      result += line + "\n";
+    } else {
+      result += fmt::format("{}\n", fmt::join(broken(line, *view.width, 2, Words::kWhole), "\n"));
+    }
   }
   result.pop_back();  // after the last line, whether or not it ends in a newline
   return result;

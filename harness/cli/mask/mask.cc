@@ -83,16 +83,15 @@ MaskQuestion question_of(const MaskOptions& options) {
 std::string content_for(const std::filesystem::path& path, const MaskQuestion& question,
                         const MaskAnswer& found) {
   if (path.extension() == ".svg") return draw_svg(found.pattern, question.spec);
-  if (path.extension() == ".png") return draw_png(found.pattern);
   return format_mask(question, found);
 }
 
 void check_mask_outputs(const std::vector<std::string>& outputs) {
   for (const std::string& output : outputs) {
     const std::string end = std::filesystem::path(output).extension().string();
-    if (end != ".svg" && end != ".png" && end != ".txt") {
+    if (end != ".svg" && end != ".txt") {
       throw UsageError(fmt::format(
-          "--output: '{}' has no ending that is known; allowed: .svg, .png, .txt", output));
+          "--output: '{}' has no ending that is known; allowed: .svg, .txt", output));
     }
     check_writable("--output", output);
   }
@@ -138,7 +137,7 @@ void add_mask_command(CLI::App& program, const Invocation& invocation, Action& a
       ->type_name("NxN");
   command
       ->add_option("--output", options->outputs,
-                   "files to draw to: .svg, .png, or .txt for what is printed")
+                   "files to draw to: .svg, or .txt for what is printed")
       ->type_name("FILE");
   command->add_flag("--json", options->is_json, "one JSON document instead of text");
   add_width_flag(*command, options->table);

@@ -12,11 +12,7 @@ namespace sparkbench {
 /// partial, " ." empty. The last line explains a cell.
 std::string draw_text(const Pattern& pattern, int head, int most_cells);
 
-/// All per-head patterns under their names, four side by side. An SVG has at most 256 cells a side,
-/// because it scales; a PNG has at most 1,024.
+/// All unions under their names, four side by side, each of at most 256 cells a side.
 std::string draw_svg(const Pattern& pattern, const PatternSpec& spec);
-
-/// Throws EnvironmentError in a build without libpng.
-std::string draw_png(const Pattern& pattern);
 
 }  // namespace sparkbench

@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <optional>
 #include <ostream>
-#include <set>
-#include <sstream>
 #include <stdexcept>
-#include <string_view>
+
+#define TOML_ENABLE_FORMATTERS 0
+#include <toml++/toml.h>
 
 #include "kernels/files/input_file.h"
 #include "results/record/safe_text.h"
@@ -52,8 +52,7 @@ RunRecord read_run_to_resume(const std::string& folder) {
 /// The author of run.json chose the paths in its flags. A file elsewhere is written only if the
 /// user names it now.
 void leave_out_files(const RunRecord& run, Arguments& begun, std::ostream& err) {
-  for (const std::string flag :
-       {"--json", "--csv", "--md", "--html", "--junit", "--save-outputs"}) {
+  for (const std::string flag : {"--json", "--csv", "--md", "--html", "--save-outputs"}) {
     const std::optional<std::string> file = take_value(begun, flag);
     if (!file) continue;
     err << fmt::format("--resume: '{}' is not written; to write it, give {} again\n",
@@ -61,6 +60,10 @@ void leave_out_files(const RunRecord& run, Arguments& begun, std::ostream& err) 
     const auto kernel = run.run.resolved.find("kernel");
     if (flag != "--save-outputs" || kernel == run.run.resolved.end()) continue;
     begun.push_back("--kernel=" + kernel->second);  // it had chosen one
+  }
+  if (const auto file = take_value(begun, "--junit")) {
+    err << fmt::format("--resume: '{}' is not written: --junit is no longer a flag\n",
+                       one_line(*file));
   }
   std::erase_if(begun, [](const std::string& word) {
     return word == "--csv-all" || word.starts_with("--csv-all=");  // it belongs to --csv
@@ -89,66 +92,7 @@ Arguments resume(const std::string& folder, const Arguments& arguments, std::ost
   return begun;
 }
 
-/// How many brackets `line` leaves open, outside quotes and comments.
-int open_brackets(std::string_view line) {
-  int open = 0;
-  char quote = 0;
-  for (const char character : line) {
-    if (quote != 0) {
-      if (character == quote) quote = 0;
-    } else if (character == '"' || character == '\'') {
-      quote = character;
-    } else if (character == '#') {
-      break;
-    } else {
-      open += character == '[' ? 1 : character == ']' ? -1 : 0;
-    }
-  }
-  return open;
-}
-
-std::string_view trimmed_key(std::string_view text) {
-  const std::size_t begin = text.find_first_not_of(" \t\r\"'");
-  if (begin == std::string_view::npos) return {};
-  return text.substr(begin, text.find_last_not_of(" \t\r\"'") - begin + 1);
-}
-
-/// Throws std::invalid_argument for a duplicate key in a table: CLI11 would join the values or take
-/// the last, and TOML allows neither.
-void require_single_keys(const std::string& text) {
-  std::set<std::string> keys;
-  std::string table;
-  std::istringstream lines(text);
-  int depth = 0;
-  for (std::string line; std::getline(lines, line);) {
-    const bool is_inside_array = depth > 0;
-    const std::string_view content = trimmed_key(line);
-    depth += open_brackets(line);
-    if (is_inside_array || content.empty() || content.front() == '#') continue;
-    if (content.front() == '[') {
-      table = content.substr(0, content.find(']') + 1);
-      continue;
-    }
-    const std::string key(trimmed_key(content.substr(0, content.find('='))));
-    if (!keys.insert(table + key).second) {
-      throw std::invalid_argument(fmt::format("has the key '{}' twice; give it once", key));
-    }
-  }
-}
-
-std::vector<CLI::ConfigItem> read_config(const std::string& path) {
-  constexpr std::uint64_t kMostBytes = 1 << 20;
-  try {
-    const std::string text = read_file(path, Pipes::kRead, kMostBytes);
-    require_single_keys(text);
-    std::istringstream stream(text);
-    return CLI::ConfigTOML().from_config(stream);
-  } catch (const std::invalid_argument& error) {
-    throw UsageError(fmt::format("--config: '{}' {}", path, error.what()));
-  }
-}
-
-/// The names that a key may have.
+/// The names a key may have.
 std::vector<std::string> keys_of(const CLI::App& command) {
   std::vector<std::string> keys;
   for (const CLI::Option* option : command.get_options()) {
@@ -162,38 +106,100 @@ std::vector<std::string> keys_of(const CLI::App& command) {
   return keys;
 }
 
-/// Whether the item is for `command`; false for another command's table. Throws UsageError for an
-/// unknown table.
-bool concerns(const CLI::ConfigItem& item, const CLI::App& program, const CLI::App& command,
-              const std::string& path) {
-  if (item.parents.empty()) return true;
-  std::vector<std::string> known;
-  for (const CLI::App* each : program.get_subcommands({})) known.push_back(each->get_name());
-  const std::string table = item.parents.front();
-  if (item.parents.size() > 1 || std::find(known.begin(), known.end(), table) == known.end()) {
-    const std::string full_name = fmt::format("{}", fmt::join(item.parents, "."));
-    throw UsageError(
-        unknown_name_message(fmt::format("--config {}: table", path), full_name, known));
-  }
-  return table == command.get_name();
+std::vector<std::string> commands_of(const CLI::App& program) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : program.get_subcommands({})) names.push_back(command->get_name());
+  return names;
 }
 
-Arguments flags_of(const CLI::ConfigItem& item, const CLI::App& command, const std::string& path) {
-  if (item.name == "resume") {
-    throw UsageError(fmt::format(
-        "--config {}: key: 'resume' is a flag of the command line alone; leave it out", path));
+/// Where an error is: "--config sweep.toml, line 3".
+std::string place_in(const std::string& path, const toml::source_region& source) {
+  return fmt::format("--config {}, line {}", path, source.begin.line);
+}
+
+toml::table read_config(const std::string& path) {
+  constexpr std::uint64_t kMostBytes = 1 << 20;
+  try {
+    return toml::parse(read_file(path, Pipes::kRead, kMostBytes));
+  } catch (const toml::parse_error& error) {
+    throw UsageError(
+        fmt::format("{}: is not TOML: {}", place_in(path, error.source()), error.description()));
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(fmt::format("--config: '{}' {}", path, error.what()));
+  }
+}
+
+/// A value as a flag takes it; null for what is no string, number or boolean.
+std::optional<std::string> text_of(const toml::node& value) {
+  if (const auto* text = value.as_string()) return text->get();
+  if (const auto* number = value.as_integer()) return std::to_string(number->get());
+  if (const auto* number = value.as_floating_point()) return fmt::format("{}", number->get());
+  if (const auto* is_on = value.as_boolean()) return is_on->get() ? "true" : "false";
+  return std::nullopt;
+}
+
+std::vector<std::string> texts_of(const toml::node& value, const std::string& place,
+                                  const std::string& key) {
+  std::vector<std::string> texts;
+  const auto add = [&](const toml::node& one) {
+    const auto text = text_of(one);
+    if (!text) {
+      throw UsageError(
+          fmt::format("{}: key '{}' has a value that no flag takes; allowed: a string, a number, "
+                      "true, false, or a list of these",
+                      place, key));
+    }
+    texts.push_back(*text);
+  };
+  if (const auto* list = value.as_array()) {
+    for (const toml::node& each : *list) add(each);
+  } else {
+    add(value);
+  }
+  return texts;
+}
+
+Arguments flags_of(const toml::key& key, const toml::node& value, const CLI::App& command,
+                   const std::string& path) {
+  const std::string name(key.str()), place = place_in(path, key.source());
+  if (name == "resume") {
+    throw UsageError(place + ": key: 'resume' is a flag of the command line alone; leave it out");
   }
   const std::vector<std::string> keys = keys_of(command);
-  if (std::find(keys.begin(), keys.end(), item.name) == keys.end()) {
-    throw UsageError(unknown_name_message(fmt::format("--config {}: key", path), item.name, keys));
+  if (std::find(keys.begin(), keys.end(), name) == keys.end()) {
+    throw UsageError(unknown_name_message(place + ": key", name, keys));
   }
-  const std::string flag = "--" + item.name;
+  const std::vector<std::string> texts = texts_of(value, place, name);
+  const std::string flag = "--" + name;
   const CLI::Option& option = *command.get_option(flag);
   if (option.get_multi_option_policy() != CLI::MultiOptionPolicy::TakeAll) {
-    return {fmt::format("{}={}", flag, fmt::join(item.inputs, ","))};
+    return {fmt::format("{}={}", flag, fmt::join(texts, ","))};
   }
   Arguments flags;
-  for (const std::string& input : item.inputs) flags.push_back(fmt::format("{}={}", flag, input));
+  for (const std::string& text : texts) flags.push_back(fmt::format("{}={}", flag, text));
+  return flags;
+}
+
+/// The keys at the top, then those of the command's table, which so win.
+Arguments configured_flags(const std::string& path, const CLI::App& program,
+                           const CLI::App& command) {
+  const toml::table config = read_config(path);
+  Arguments flags;
+  const auto add = [&](const toml::key& key, const toml::node& value) {
+    for (std::string& flag : flags_of(key, value, command, path)) flags.push_back(std::move(flag));
+  };
+  const std::vector<std::string> known = commands_of(program);
+  for (const auto& [key, value] : config) {
+    if (!value.is_table()) {
+      add(key, value);
+    } else if (std::find(known.begin(), known.end(), key.str()) == known.end()) {
+      throw UsageError(
+          unknown_name_message(place_in(path, key.source()) + ": table", key.str(), known));
+    }
+  }
+  if (const toml::table* const own = config[command.get_name()].as_table()) {
+    for (const auto& [key, value] : *own) add(key, value);
+  }
   return flags;
 }
 
@@ -227,12 +233,7 @@ std::vector<std::string> write_out_arguments(const CLI::App& program, const Argu
     arguments = resume(*folder, arguments, err);
   }
   if (const auto path = take_value(arguments, "--config")) {
-    Arguments flags;
-    for (const CLI::ConfigItem& item : read_config(*path)) {
-      const bool is_border_of_table = item.name == "++" || item.name == "--";
-      if (!concerns(item, program, command, *path) || is_border_of_table) continue;
-      for (std::string& flag : flags_of(item, command, *path)) flags.push_back(std::move(flag));
-    }
+    const Arguments flags = configured_flags(*path, program, command);
     arguments.insert(arguments.begin() + 2, flags.begin(), flags.end());
   }
   return arguments;

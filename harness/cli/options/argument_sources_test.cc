@@ -55,14 +55,17 @@ TEST(Config, GivesWayToTheCommandLine) {
 
 TEST(Config, SetsFlagsWithoutValuesAndRepeatedOnes) {
   const TemporaryFolder folder;
-  write(folder, kConfig + "[sweep]\nquiet = true\ntag = [\"night=1\", \"node=a\"]\njson = \"-\"\n");
+  write(folder, "quiet = true\ntag = [\"night=1\", \"node=a\"]\njson = \"-\"\nmax-noise = 0.25\n" +
+                    kConfig);
   const ProgramResult result =
       run_sparkbench("sweep --seqlen 9 --config " + path_in(folder, "sweep.toml"));
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_EQ(result.err, "");
   EXPECT_TRUE(contains(result.out, "\"node\": \"a\"")) << result.out;
   EXPECT_TRUE(contains(result.out, "\"night\": \"1\""));
-  EXPECT_TRUE(contains(result.out, "--seqlen=33,65")) << "argv tells what the file said";
+  for (const std::string flag : {"--seqlen=33,65", "--max-noise=0.25"}) {
+    EXPECT_TRUE(contains(result.out, flag)) << "argv tells what the file said";
+  }
 }
 
 TEST(Config, NamesTheKeyThatIsNoFlag) {
@@ -70,8 +73,11 @@ TEST(Config, NamesTheKeyThatIsNoFlag) {
   for (const std::string wrong : {"seqlne = 5\n", "worker = \"x\"\n", "[sweep]\nseq_len = 5\n"}) {
     write(folder, wrong);
     const ProgramResult result = dry_run(folder);
-    const std::string line = wrong.substr(wrong.find("]\n") == std::string::npos ? 0 : 8);
-    expect_refused(result, 2, "sweep.toml: key: unknown '" + line.substr(0, line.find(' ')) + "'");
+    const bool is_in_table = wrong.starts_with('[');
+    const std::string line = wrong.substr(is_in_table ? 8 : 0);
+    expect_refused(result, 2,
+                   std::string("sweep.toml, line ") + (is_in_table ? "2" : "1") +
+                       ": key: unknown '" + line.substr(0, line.find(' ')) + "'");
   }
   write(folder, "seqlne = 5\n");
   expect_refused(dry_run(folder), 2, "did you mean 'seqlen'");
@@ -80,7 +86,8 @@ TEST(Config, NamesTheKeyThatIsNoFlag) {
 TEST(Config, NamesTheTableOfNoCommand) {
   const TemporaryFolder folder;
   write(folder, "[swep]\nseqlen = 5\n");
-  expect_refused(dry_run(folder), 2, "table: unknown 'swep', did you mean 'sweep'");
+  expect_refused(dry_run(folder), 2,
+                 "sweep.toml, line 1: table: unknown 'swep', did you mean 'sweep'");
 }
 
 TEST(Config, NamesTheFileThatCannotBeRead) {
@@ -113,14 +120,27 @@ TEST(Config, IsAFileAndNotEndless) {
   expect_refused(run_sparkbench("sweep --dry-run --config /dev/zero"), 2, "is no regular file");
 }
 
-TEST(Config, HasAKeyOnceInATable) {
+TEST(Config, IsTomlAndHasAKeyOnce) {
   const TemporaryFolder folder;
-  write(folder, "seqlen = 5\nheads = 1\nseqlen = 6\n");
-  expect_refused(dry_run(folder), 2, "has the key 'seqlen' twice");
-  write(folder, kConfig + "seqlen = 9\n");
-  expect_refused(dry_run(folder), 2, "has the key 'seqlen' twice");
-  write(folder, kConfig + "[sweep]\ntag = [\"seqlen=1\", # seqlen = 2\n\"b=[2\"]\n");
-  EXPECT_EQ(dry_run(folder).exit_code, 0) << dry_run(folder).err;
+  for (const auto& [text, says] : std::vector<std::pair<std::string, std::string>>{
+           {"seqlen = 5\nseqlen = 6\n", "cannot redefine existing integer 'seqlen'"},
+           {"seqlen = 5\n\"seq\\u006cen\" = 6\n", "line 2: is not TOML: "},
+           {kConfig + "[sweep]\nquiet = true\n", "cannot redefine existing table 'sweep'"},
+           {"seqlen = [5, 6\n", "sweep.toml, line 1: is not TOML: "},
+           {"pass = fwd\n", "sweep.toml, line 1: is not TOML: "}}) {
+    write(folder, text);
+    expect_refused(dry_run(folder), 2, says);
+  }
+}
+
+TEST(Config, RefusesValuesThatNoFlagTakes) {
+  const TemporaryFolder folder;
+  for (const std::string value : {"1979-05-27", "{x = 1}", "[[5]]"}) {
+    write(folder, "heads = 1\n[sweep]\nseqlen = " + value + "\n");
+    expect_refused(dry_run(folder), 2,
+                   "sweep.toml, line 3: key 'seqlen' has a value that no flag takes; allowed: a "
+                   "string, a number, true, false, or a list of these");
+  }
 }
 
 TEST(Config, GivesNoEmptyValue) {

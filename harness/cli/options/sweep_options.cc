@@ -186,9 +186,6 @@ void add_file_flags(CLI::App& command, SweepOptions& options) {
                   "write one page with a table that sorts and filters, and the figures")
       ->type_name("FILE")
       ->group(group);
-  command.add_option("--junit", options.junit_file, "write JUnit's XML, which CI systems show")
-      ->type_name("FILE")
-      ->group(group);
 }
 
 namespace {

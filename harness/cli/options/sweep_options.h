@@ -33,8 +33,8 @@ struct SweepOptions {
   bool stops_at_first_failure = false;
   bool is_dry_run = false;
   std::string json_file, csv_file, markdown_file;  // empty: not written; "-": standard output
-  std::string html_file, junit_file;               // the same
-  bool csv_has_all_columns = false;                // otherwise the informative ones
+  std::string html_file;                           // the same
+  bool csv_has_all_columns = false;                // else those that say something
   std::string out_folder, resume_folder;           // at most one of them
   bool retries_failed = false;
   bool salvages = false;             // damaged cases of the journal run again
@@ -55,7 +55,7 @@ struct SweepOptions {
 /// outlive parsing. Timing flags, --no-verify and --profile are shown only if a command times.
 void add_sweep_flags(CLI::App& command, SweepOptions& options, bool is_timed);
 
-/// Adds --json, --csv, --csv-all, --md, --html and --junit.
+/// Adds --json, --csv, --csv-all, --md and --html.
 void add_file_flags(CLI::App& command, SweepOptions& options);
 
 /// Adds --salvage.

@@ -9,12 +9,11 @@
 #include "harness/model/sass/instruction_class.h"
 #include "kernels/registry.h"
 #include "kernels/saturating.h"
+#include "results/render/number_format.h"
 #include "sweeps/memory.h"
 
 namespace sparkbench {
 namespace {
-
-double gib(std::uint64_t bytes) { return static_cast<double>(bytes) / (1 << 30); }
 
 std::uint64_t unfused_bytes(const CaseProblem& problem) {
   return saturating_sum({tensor_bytes(problem.pass, problem),
@@ -35,8 +34,8 @@ std::optional<PredictedSpeedup> predicted_speedup(const CaseRecord& record, cons
 
 std::string why_too_large(std::uint64_t bytes, const PredictedCard& card) {
   if (bytes <= card.memory_bytes) return "";
-  return fmt::format("needs {:.1f} GiB, the {} has {:.1f} GiB", gib(bytes), card.device,
-                     gib(card.memory_bytes));
+  return fmt::format("needs {}, the {} has {}", format_memory(bytes), card.device,
+                     format_memory(card.memory_bytes));
 }
 
 std::optional<PredictedCard> predicted_card(const DeviceInfo& device, const std::string& baseline) {

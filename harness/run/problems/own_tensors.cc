@@ -8,6 +8,7 @@
 
 #include "harness/run/problems/tensor_file.h"
 #include "harness/run/problems/tensor_warnings.h"
+#include "results/render/number_format.h"
 #include "sweeps/usage_error.h"
 
 namespace sparkbench {
@@ -85,10 +86,8 @@ void require_memory(const TensorFile& file, std::uint64_t there_is) {
     passing = std::max(passing, file.stored_bytes(name) + elements * sizeof(float));
   }
   if (kept + passing <= there_is) return;
-  reject(
-      "reading its tensors takes {:.1f} GiB of memory, there is {:.1f} GiB; give fewer heads, "
-      "batches or rows",
-      static_cast<double>(kept + passing) / (1 << 30), static_cast<double>(there_is) / (1 << 30));
+  reject("reading its tensors takes {} of memory, there is {}; give fewer heads, batches or rows",
+         format_memory(kept + passing), format_memory(there_is));
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // Runs that are killed, interrupted or out of disk space, and finished by --resume.
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <nlohmann/json.hpp>
 #include <random>
 
 #include "harness/run/workers/test_process.h"
@@ -264,6 +266,19 @@ TEST(Resume, WritesElsewhereOnlyWhereItIsTold) {
   }
   EXPECT_EQ(run_to_end(folder, "sweep --resume run --json else.json"), 0);
   EXPECT_TRUE(std::filesystem::exists(elsewhere));
+}
+
+TEST(Resume, LeavesOutTheJunitFileOfEarlierVersions) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(run_to_end(folder, kSmallSweep + "--out run"), 0);
+  const std::filesystem::path head = folder.path() / "run/run.json";
+  nlohmann::json run = nlohmann::json::parse(text_of_file(head));
+  run.erase("run_hash");  // changed on purpose
+  run["run"]["argv"].push_back("--junit=old.xml");
+  std::ofstream(head) << run;
+  EXPECT_EQ(run_to_end(folder, "sweep --resume run"), 0) << err_of(folder);
+  EXPECT_TRUE(contains(err_of(folder), "'old.xml' is not written: --junit is no longer a flag"));
+  EXPECT_FALSE(std::filesystem::exists(folder.path() / "old.xml"));
 }
 
 TEST(Resume, SaysThatItsFlagsMakeAnotherGrid) {
