@@ -120,7 +120,7 @@ void add_merge_command(CLI::App& program, const Invocation& invocation, Action& 
     const SweepOptions& outputs = options->outputs;
     if (outputs.out_folder.empty() && outputs.json_file.empty() && outputs.csv_file.empty() &&
         outputs.markdown_file.empty() && outputs.html_file.empty()) {
-      throw UsageError("merge: say where to: -o FOLDER, or --json, --csv, --md, --html");
+      throw UsageError("merge: give an output: -o FOLDER, or --json, --csv, --md, --html");
     }
     action = [options, &invocation] { return run_merge_command(*options, invocation.streams); };
   });

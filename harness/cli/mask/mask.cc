@@ -90,8 +90,8 @@ void check_mask_outputs(const std::vector<std::string>& outputs) {
   for (const std::string& output : outputs) {
     const std::string end = std::filesystem::path(output).extension().string();
     if (end != ".svg" && end != ".txt") {
-      throw UsageError(fmt::format(
-          "--output: '{}' has no ending that is known; allowed: .svg, .txt", output));
+      throw UsageError(
+          fmt::format("--output: '{}' has an unknown ending; allowed: .svg, .txt", output));
     }
     check_writable("--output", output);
   }
@@ -137,7 +137,7 @@ void add_mask_command(CLI::App& program, const Invocation& invocation, Action& a
       ->type_name("NxN");
   command
       ->add_option("--output", options->outputs,
-                   "files to draw to: .svg, or .txt for what is printed")
+                   "files to draw to: .svg, or .txt for the printed text")
       ->type_name("FILE");
   command->add_flag("--json", options->is_json, "one JSON document instead of text");
   add_width_flag(*command, options->table);

@@ -126,7 +126,7 @@ TEST(CommandMask, SaysWhatIsWrong) {
   refused("nd:4x4:3x3 --seqlen 64", "MASK: the axes 4x4 have 16 positions and seqlen_k is 64");
   refused("zones:/none --seqlen 64", "MASK: 'zones:/none' cannot be read");
   refused("full --seqlen 64 --output a.png",
-          "--output: 'a.png' has no ending that is known; allowed: .svg, .txt");
+          "--output: 'a.png' has an unknown ending; allowed: .svg, .txt");
   refused("full", "--seqlen is required");
   expect_refused(run_sparkbench("mask full --seqlen 64 --output /none/a.svg"), 5, "--output");
 }
