@@ -2,11 +2,11 @@
 # From a clone to a result, on Debian 12, Ubuntu 24.04 or later, with or without a GPU:
 #   bash harness/bootstrap.sh sweep [--arch LIST|none] [arguments of `sparkbench sweep`]
 #   bash harness/bootstrap.sh test  [--arch LIST|none] [arguments of `ctest`]
-# Installs what is missing (apt-get), builds in build/ (BUILD_DIR), then runs the main job or the
-# tests. `sweep` builds the program alone, `test` everything. Both have CUDA code for the GPUs that
-# nvidia-smi finds, and end where it cannot be built (.cmake/CudaChoice.cmake). `--arch 70,90` says
-# for what instead, on a login node without GPUs, and `--arch none` leaves CUDA out. The toolkit is
-# CUDACXX, or the nvcc on PATH.
+# Installs missing packages (apt-get), builds in build/ (BUILD_DIR), then runs the sweep or the tests.
+# `sweep` builds only the program, `test` everything. Both build CUDA code for the GPUs that
+# nvidia-smi finds, and stop if the toolkit cannot (.cmake/CudaChoice.cmake). On a login node without
+# GPUs, `--arch 70,90` names the architectures; `--arch none` leaves CUDA out. The toolkit is CUDACXX,
+# or the nvcc on PATH.
 set -euo pipefail
 
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -21,9 +21,9 @@ fail() { # EXIT_CODE MESSAGE...
   exit "$1"
 }
 
-# --- What this machine lacks.
+# --- Missing packages.
 
-# Debian's name of each package, installed only when dpkg does not have it.
+# Debian's package names; a package is installed only if dpkg does not have it.
 packages_for() { # COMMAND
   echo g++ cmake ninja-build libfmt-dev nlohmann-json3-dev libcli11-dev libboost-context-dev \
     libtomlplusplus-dev
@@ -62,7 +62,7 @@ require_build_tools() {
   done
 }
 
-# --- For which GPUs.
+# --- GPU architectures.
 
 parse_arch() { # LIST, as "70,90"
   [[ $1 == none || $1 =~ ^[0-9]{2,3}a?(,[0-9]{2,3}a?)*$ ]] ||
@@ -82,7 +82,7 @@ choose_cuda() { # COMMAND ARCH_LIST
   [[ -z $nvcc || $2 == none ]] || cuda_options+=("-DCMAKE_CUDA_COMPILER=$nvcc")
 }
 
-# --- The two commands. Every option is given each time, so that they may share a build folder.
+# --- The two commands. Both set every option, so that they can share a build folder.
 
 configure() { # TESTS
   local extra

@@ -1,4 +1,4 @@
-# Writes HEADER, the commit that SOURCE_DIR is at and whether files differ from it, if that changed.
+# Writes HEADER with the commit of SOURCE_DIR and whether files differ from it, if that changed.
 find_package(Git QUIET)
 set(GIT_SHA "")
 set(GIT_DIRTY false)

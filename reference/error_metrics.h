@@ -76,8 +76,8 @@ struct Tolerance {
   /// at least one unit of the elements themselves (unit_max, unit_rms).
   double floor = 0x1p-11;
   /// The cap on ratio * err(unfused), in the mean over elements (rel_l2, rmse). An unfused
-  /// computation with a larger error is no standard. Then the cap for max_abs is eight times
-  /// `most`: the largest of a million normal errors is five times their root mean square.
+  /// computation with a larger error cannot set a tolerance. Then the cap for max_abs is eight
+  /// times `most`: the largest of a million normal errors is five times their root mean square.
   double most = 0x1p-5;
 };
 

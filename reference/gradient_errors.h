@@ -24,8 +24,8 @@ GradientErrors gradient_errors(const HalfGradients& got, const ExactGradients& w
 ///   nonfinite == 0, and for err in {rmse, max_abs} the rule of Tolerance,
 ///
 /// with floor and cap relative to the largest of the three gradients. dQ and dK are sums of terms P
-/// * (dP - delta) that cancel, completely if a query sees a single key. The remainder is no scale
-/// for the error. NaN fails.
+/// * (dP - delta) that cancel, completely if a query sees a single key. The remainder cannot be the
+/// scale for the error. NaN fails.
 std::string why_incorrect(const GradientErrors& kernel, const GradientErrors& unfused,
                           const Tolerance& tolerance);
 

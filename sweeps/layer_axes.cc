@@ -52,7 +52,7 @@ void set_hidden(CaseProblem& problem, const AxisValue& value) {
   const int hidden = std::get<int>(value);
   if (hidden % problem.head_dim != 0) {
     throw std::invalid_argument(
-        fmt::format("{} is no whole number of heads of head_dim {}; "
+        fmt::format("{} is not a multiple of head_dim {}; "
                     "allowed: its multiples",
                     hidden, problem.head_dim));
   }
@@ -88,7 +88,7 @@ std::vector<Axis> make_layer_rows() {
   return {
       {.name = "hidden",
        .flag = "--hidden",
-       .help = "hidden sizes; there are hidden / head dimension heads",
+       .help = "hidden sizes; the number of heads is hidden / head dimension",
        .allowed = "numbers from 1 to 16m",
        .initial = "2048",
        .parse = extents_of_layer,
@@ -108,7 +108,7 @@ std::vector<Axis> make_layer_rows() {
        .is_of_tensors = true},
       {.name = "activation",
        .flag = "--activation",
-       .help = "between the two products of the feed-forward network",
+       .help = "activation between the two products of the feed-forward network",
        .allowed = "gelu-tanh, gelu-erf, relu",
        .initial = "gelu-tanh",
        .parse = names_of_layer<Activation, 3>,
@@ -116,7 +116,7 @@ std::vector<Axis> make_layer_rows() {
        .id = {.prefix = ""}},
       {.name = "norm",
        .flag = "--norm",
-       .help = "LayerNorm behind the residuals (post), or before both blocks (pre)",
+       .help = "LayerNorm after the residuals (post), or before both blocks (pre)",
        .allowed = "post, pre",
        .initial = "post",
        .parse = names_of_layer<NormPlace, 2>,
@@ -133,7 +133,7 @@ std::vector<Axis> make_layer_rows() {
        .is_of_tensors = true},
       {.name = "rest",
        .flag = "--rest",
-       .help = "all but the attention: an operation a launch, or fused",
+       .help = "everything but the attention: one launch per operation, or fused",
        .allowed = "unfused, fused",
        .initial = "unfused,fused",
        .parse = names_of_layer<Rest, 2>,

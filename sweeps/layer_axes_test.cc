@@ -62,7 +62,7 @@ TEST(LayerAxes, MakeTheHeadsOfTheAttention) {
 
 TEST(LayerAxes, RefuseWhatIsNoLayer) {
   EXPECT_EQ(refusal_of({{"--hidden", "100"}}),
-            "--hidden: 100 is no whole number of heads of head_dim 64; allowed: its multiples");
+            "--hidden: 100 is not a multiple of head_dim 64; allowed: its multiples");
   EXPECT_NE(refusal_of({{"--activation", "gelu"}}).find("--activation: unknown 'gelu'"),
             std::string::npos);
   EXPECT_NE(refusal_of({{"--ffn", "0"}}).find("--ffn"), std::string::npos);

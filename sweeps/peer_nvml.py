@@ -1,7 +1,7 @@
 """GPU state from NVIDIA's management library: the fields of harness/devices/nvml.h.
 
-It is asked through NVIDIA's binding for Python, pynvml. Without it, and for what the driver does
-not say, fields are null, with a reason in `why_unknown`.
+Read through NVIDIA's binding for Python, pynvml. Without it, and for values that the driver does
+not report, fields are null, with a reason in `why_unknown`.
 """
 
 try:
@@ -34,7 +34,7 @@ class Nvml:
             self.why_no_driver = self.why_not
 
     def start(self, uuid):
-        """Why the card cannot be asked, or None."""
+        """Why the card cannot be queried, or None."""
         if pynvml is None:
             return "the Python package nvidia-ml-py is not installed"
         try:
@@ -64,7 +64,7 @@ class Nvml:
         return ask[field](self.device)
 
     def read(self, fields, why_unknown):
-        """{field: value or None}; the reasons of None are added to `why_unknown`."""
+        """{field: value or None}; reasons for None are added to `why_unknown`."""
         if self.why_not:
             why_unknown.update(dict.fromkeys(fields, self.why_not))
             return dict.fromkeys(fields)

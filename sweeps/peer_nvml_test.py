@@ -1,4 +1,4 @@
-"""What NVML tells the peers, through NVIDIA's binding and a library that stands for NVML."""
+"""NVML readings of the peers, through NVIDIA's binding and a fake NVML."""
 
 import ctypes
 import os
@@ -9,7 +9,8 @@ import peer_nvml
 
 
 class Management(unittest.TestCase):
-    """The library is harness/devices/test_nvml.cc: loaded first, the binding finds it by its name."""
+    """The library is harness/devices/test_nvml.cc. It is loaded first, and the binding finds it by
+    its name."""
 
     def setUp(self):
         if peer_nvml.pynvml is None:

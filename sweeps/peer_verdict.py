@@ -5,7 +5,7 @@ import math
 import peer_record
 
 TOLERANCE_FLOOR = 2.0**-11  # half a unit in the last place of fp16
-MOST_GRANTED = 2.0**-5  # an unfused computation with a larger error is no standard
+MOST_GRANTED = 2.0**-5  # an unfused computation with a larger error cannot set a tolerance
 OWN_FLOOR = 2.0**-8  # the error allowed without a comparison: harness/run/case_verdict.cc
 OWN_FLOOR_OF_GRADIENTS = 2.0**-7
 ROUNDING_ERROR = 2.0**-12  # about the error of rounding a result to fp16

@@ -127,7 +127,7 @@ class Case:
 
     @property
     def repro(self):
-        """The flags for the peers that repeat it."""
+        """The flags of torch_peers.py that repeat the case."""
         return peers_line(["--kernel", self.kernel], self.planned["repro"], OF_STAND_IN)
 
 

@@ -44,7 +44,7 @@ struct TileCounts {
 /// Tiles of the kernel's forward pass.
 struct TileShape {
   int rows, keys;
-  bool has_halves;  // if a half may be skipped by itself
+  bool has_halves;  // whether a warp may skip half of a tile
   int seen_rows;    // rows that are skipped together
 
   explicit TileShape(const KernelInstance& instance)

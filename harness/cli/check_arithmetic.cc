@@ -95,8 +95,7 @@ ExitCode check_arithmetic(const CheckOptions& options, std::ostream& out) {
   }
   if (!options.device.empty()) return check_gpu(options, out);
   if (options.profile.empty()) {
-    throw UsageError(
-        "--profile: needed to check recordings; only with --device does the GPU name it");
+    throw UsageError("--profile: needed to check recordings; with --device the GPU determines it");
   }
   return check_recordings(options, out);
 }
@@ -114,13 +113,14 @@ void add_check_arithmetic_command(CLI::App& program, const Invocation& invocatio
   CLI::App* command = program.add_subcommand("check-arithmetic");
   const auto options = std::make_shared<CheckOptions>();
   command->add_option("--profile", options->profile,
-                      "a tensor core: volta, turing, ampere, hopper or fma884, by default the "
-                      "device's own; or sfu, the special functions");
+                      "a tensor core: volta, turing, ampere, hopper or fma884 (default: the "
+                      "device's own); or sfu, the special functions");
   command->add_option("--vectors", options->vector_files,
                       "CSV files of recorded dot products or, with --profile sfu, of functions");
-  command->add_option("--device", options->device,
-                      "cuda:N: ask this GPU for what the files hold; with --profile sfu and no "
-                      "file, for every function of floats from the whole range");
+  command->add_option(
+      "--device", options->device,
+      "cuda:N: compare with this GPU on the files' inputs; with --profile sfu and no "
+      "file, every function on floats from the whole range");
   command->callback([options, &invocation, &action] {
     action = [options, &invocation] {
       return run_check_arithmetic_command(*options, invocation.streams.out);

@@ -14,8 +14,8 @@
 namespace sparkbench {
 namespace {
 
-/// What the option takes, as its help says it: "INT in [1 - 100]", "{cold,hot}", and "LIST" of
-/// names that are too many, which its description has.
+/// The option's value in help: "INT in [1 - 100]", "{cold,hot}", and "LIST" for a long list of
+/// names, which is in its description.
 std::string shown_type(const CLI::Option& option) {
   constexpr std::size_t kMostCharacters = 48;
   std::string type = option.get_type_name();
@@ -25,7 +25,7 @@ std::string shown_type(const CLI::Option& option) {
   return allowed.size() > kMostCharacters ? "LIST" : allowed;
 }
 
-/// As CLI11's own, with descriptions broken at spaces so that lines are of `width` characters.
+/// Like CLI11's own, with descriptions wrapped at `width` characters.
 class WrappedHelp : public CLI::Formatter {
  public:
   explicit WrappedHelp(int width) : width_(width) {}
@@ -35,7 +35,7 @@ class WrappedHelp : public CLI::Formatter {
   std::string make_description(const CLI::App* command) const override;
   std::string make_subcommand(const CLI::App* command) const override;
 
-  /// In lines that fit beside names, which take `column` characters.
+  /// Wraps text for the space next to names of `column` characters.
   std::string filled(const std::string& text, std::size_t column) const;
 
  private:
@@ -87,8 +87,8 @@ std::string WrappedHelp::make_subcommand(const CLI::App* command) const {
 
 /// exit_code.h
 constexpr const char* kExitStatus =
-    "Exit status: 0 all is well; 1 an incorrect result or a difference; 2 usage, or a kernel that "
-    "was named did not run; 3 no such device; 4 a case failed; 5 an output was not written; 130 "
+    "Exit status: 0 no error; 1 an incorrect result or a difference; 2 usage error, or a named "
+    "kernel never ran; 3 no such device; 4 a case failed; 5 an output was not written; 130 "
     "interrupted.";
 
 }  // namespace
@@ -148,7 +148,7 @@ std::span<const CommandDoc> command_docs() {
        "compares the emulated arithmetic with recordings or with a GPU",
        {"sparkbench check-arithmetic --profile volta --vectors v100.csv"}},
       {"completion",
-       "prints what makes bash complete commands, flags and names",
+       "prints a script that completes commands, flags and names in bash",
        {"source <(sparkbench completion bash)"}},
   };
   return docs;

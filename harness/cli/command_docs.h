@@ -1,5 +1,5 @@
-// What every command is for and how it is called. --help and completion are made from this table; a
-// test compares it with the table of harness/README.md.
+// The purpose and usage of every command. --help and completion are made from this table; a test
+// compares it with the table of harness/README.md.
 #pragma once
 
 #include <span>

@@ -122,7 +122,7 @@ std::string offer(const std::string& words) {
   return fmt::format("COMPREPLY=($(compgen -W '{}' -- \"$current\"))", words);
 }
 
-/// What bash sources: commands, their flags, and the values of those that take names.
+/// The script for bash to source: commands, their flags, and the values of flags that take names.
 std::string bash_completion(const CLI::App& program) {
   std::string values, flags, commands;
   for (const CommandDoc& doc : command_docs()) {

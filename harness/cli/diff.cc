@@ -37,9 +37,8 @@ bool has(const std::vector<std::string>& names, std::string_view name) {
 void require_alike(const DiffOptions& options, const RunDiff& diff) {
   for (const Difference& each : diff.differences) {
     if (each.of == kBuild || has(options.allowed, each.of)) continue;
-    throw UsageError(
-        fmt::format("diff: '{}' and '{}' have {}; to compare them all the same, --allow {}",
-                    options.first, options.second, words_of(each), each.of));
+    throw UsageError(fmt::format("diff: '{}' and '{}' have {}; to compare them anyway, --allow {}",
+                                 options.first, options.second, words_of(each), each.of));
   }
   if (diff.cases.empty()) {
     throw UsageError(fmt::format("diff: '{}' and '{}' have no cases; nothing was compared",
@@ -89,7 +88,7 @@ void add_gate_flags(CLI::App& command, DiffOptions& options) {
   names.emplace_back("nothing");
   command
       .add_option("--fail-on", options.fails_on,
-                  fmt::format("end with 1 when there is one of: {}", fmt::join(names, ", ")))
+                  fmt::format("end with 1 if a case has one of: {}", fmt::join(names, ", ")))
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(one_of(names))
@@ -97,7 +96,7 @@ void add_gate_flags(CLI::App& command, DiffOptions& options) {
       ->default_str(fmt::format("{}", fmt::join(options.fails_on, ",")));
   command
       .add_option("--allow", options.allowed,
-                  "device, libraries, method, file: may differ; else diff refuses, with 2")
+                  "device, libraries, method, file: may differ; otherwise diff ends with 2")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(one_of({std::string(kDevice), std::string(kLibraries), std::string(kMethod),
@@ -116,15 +115,15 @@ void add_diff_command(CLI::App& program, const Invocation& invocation, Action& a
   command->add_option("second", options->second, "another")->required()->type_name("RUN");
   command
       ->add_option("--threshold", options->rules.threshold,
-                   "relative difference of medians, in time and in cycles, that means nothing")
+                   "relative difference of medians, in time and in cycles, that is ignored")
       ->check(CLI::Range(0.0, 10.0))
       ->capture_default_str();
   command->add_flag("--time-only", options->rules.by_time_alone,
-                    "judge by time, not by cycles too: the clocks were locked, or not read");
+                    "judge only by time: the clocks were locked, or not read");
   add_gate_flags(*command, *options);
-  command->add_option("--json", options->json_file, "write what was found here; - is stdout")
+  command->add_option("--json", options->json_file, "write the findings to this file; - is stdout")
       ->type_name("FILE");
-  command->add_flag("--all", options->shows_all, "show what is the same too");
+  command->add_flag("--all", options->shows_all, "show unchanged cases too");
   add_sheet_flags(*command, options->table, diff_column_names());
   command->callback([options, &invocation, &action] {
     check_table_flags(options->table);

@@ -227,11 +227,11 @@ void add_info_command(CLI::App& program, const Invocation& invocation, Action& a
   const auto options = std::make_shared<InfoOptions>();
   command
       ->add_option("--device", options->device,
-                   "auto (cuda:0, or else emulated-v100), cuda:N, emulated-v100, emulated-t4, "
+                   "auto (cuda:0, else emulated-v100), cuda:N, emulated-v100, emulated-t4, "
                    "emulated-a100, emulated-h100")
       ->capture_default_str();
   command->add_flag("--check", options->is_checked,
-                    "say whether the machine is fit to measure on, now");
+                    "report whether the machine is fit to measure on now");
   command->add_flag("--json", options->is_json, "one JSON document instead of text");
   add_width_flag(*command, options->table);
   command->callback([options, &invocation, &action] {

@@ -104,7 +104,7 @@ ExitCode run_inspect_command(const InspectOptions& options, const Streams& strea
     write_file(options.new_gates_file, format_held_gates(held_gates(kernels)));
   }
   for (const std::string& line : broken) {
-    streams.err << fmt::format("sparkbench: a gate that once held is broken: {}\n", line);
+    streams.err << fmt::format("sparkbench: a gate that used to pass fails: {}\n", line);
   }
   for (const std::string& line : misplaced) streams.err << fmt::format("sparkbench: {}\n", line);
   return broken.empty() && misplaced.empty() ? ExitCode::kOk : ExitCode::kFinding;
@@ -128,11 +128,11 @@ void add_inspect_command(CLI::App& program, const Invocation& invocation, Action
   command->add_flag("--json", options->is_json, "one JSON document instead of tables");
   command
       ->add_option("--gates", options->gates_file,
-                   "JSON file of gates that once held: fail when one is broken")
+                   "JSON file of gates that used to pass: fail if one fails")
       ->type_name("FILE");
   command
       ->add_option("--write-gates", options->new_gates_file,
-                   "write the gates that hold now to this file")
+                   "write the gates that pass now to this file")
       ->type_name("FILE");
   command
       ->add_option("--require-sm", options->required_sms,

@@ -82,7 +82,7 @@ TEST_F(CommandInspect, NamesAGateThatNoLongerHolds) {
   const ProgramResult result = inspect("--json --gates " + path("gates.json"));
   EXPECT_EQ(result.exit_code, 1);
   EXPECT_EQ(result.err,
-            "sparkbench: a gate that once held is broken: volta-fp32acc/fwd/d64: issue_cap: "
+            "sparkbench: a gate that used to pass fails: volta-fp32acc/fwd/d64: issue_cap: "
             "0.4103, allowed: at least 1.2\n");
   EXPECT_EQ(nlohmann::json::parse(result.out)["broken_gates"].size(), 1u);
 }

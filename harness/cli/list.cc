@@ -172,10 +172,10 @@ ExitCode run_list_command(const ListOptions& options, const Streams& streams) {
   section("Presets", facts_of(presets(Workload::kAttention)));
   section("Presets of `sparkbench encoder`", facts_of(presets(Workload::kLayer)));
   section(
-      "Axes (lists: 64,128; k = 1024; ranges: 512:16k:*2, 64:256:+64; by default the "
-      "value in brackets, unless a preset says another)",
+      "Axes (lists: 64,128; k = 1024; ranges: 512:16k:*2, 64:256:+64; the default is in "
+      "brackets, unless a preset has another)",
       axis_facts());
-  section("Axes of `sparkbench encoder` alone", layer_axis_facts());
+  section("Axes of only `sparkbench encoder`", layer_axis_facts());
   return ExitCode::kOk;
 }
 

@@ -31,7 +31,7 @@ struct MergeOptions {
 
 /// How to get the rest of a run that was stopped.
 std::string remedy_of(const std::string& path, const RunRecord& run) {
-  if (run.run.merged_from) return "merge the runs that it was made of, with the rest, in one go";
+  if (run.run.merged_from) return "merge the runs that it joined, and the rest, in one command";
   if (!std::filesystem::is_directory(path)) return "it was stopped; run it again";
   const bool is_study = run.run.argv.size() > 1 && run.run.argv[1] == "accuracy";
   return fmt::format("sparkbench {} --resume {}", is_study ? "accuracy" : "sweep",
@@ -43,8 +43,7 @@ std::string describe_gaps(const std::vector<std::string>& paths,
                           const std::vector<RunRecord>& runs) {
   std::string text;
   for (const std::string& shard : missing_shards(runs)) {
-    text +=
-        fmt::format("shard {0} is missing: run it as the others were, with --shard {0}\n", shard);
+    text += fmt::format("shard {0} is missing: run it like the others, with --shard {0}\n", shard);
   }
   for (std::size_t i = 0; i < runs.size(); ++i) {
     if (runs[i].run.complete) continue;
@@ -107,7 +106,7 @@ void add_merge_command(CLI::App& program, const Invocation& invocation, Action& 
       ->required()
       ->type_name("RUN");
   command->add_option("-o,--out", options->outputs.out_folder,
-                      "a new folder, or a file of JSON when it is called so (.json)");
+                      "a new folder, or a JSON file if it ends in .json");
   command
       ->add_option("--allow", options->allowed,
                    "build, device, libraries, method, file: may differ; duplicates: the last one "
@@ -121,7 +120,7 @@ void add_merge_command(CLI::App& program, const Invocation& invocation, Action& 
     const SweepOptions& outputs = options->outputs;
     if (outputs.out_folder.empty() && outputs.json_file.empty() && outputs.csv_file.empty() &&
         outputs.markdown_file.empty() && outputs.html_file.empty()) {
-      throw UsageError("merge: say where to: -o FOLDER, or --json, --csv, --md, --html");
+      throw UsageError("merge: give an output: -o FOLDER, or --json, --csv, --md, --html");
     }
     action = [options, &invocation] { return run_merge_command(*options, invocation.streams); };
   });

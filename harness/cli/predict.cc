@@ -36,7 +36,7 @@ ExitCode run_predict(const PredictOptions& options, const Streams& streams) {
   }
   if (!code.function.empty() || code.threads != 0 || !code.loop.empty()) {
     throw UsageError(
-        "predict: no machine code is named whose functions or loops are meant; allowed: --binary "
+        "predict: these flags need machine code; allowed: --binary "
         "FILE or --listing FILE, without --kernel, --check and --write");
   }
   InstancePredictionOptions asked = instances;

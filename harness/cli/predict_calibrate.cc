@@ -32,8 +32,8 @@ void add_calibration_flags(CLI::App& command, CalibrateOptions& options) {
   CLI::Option* calibrate =
       command
           .add_option("--calibrate", options.file,
-                      "measure on a GPU what the model does not know of the chip, and write it to "
-                      "this JSON file (-: standard output)")
+                      "measure the chip's unknown parameters on a GPU and write them to this JSON "
+                      "file (-: standard output)")
           ->type_name("FILE");
   for (const char* const flag :
        {"--kernel", "--check", "--write", "--binary", "--listing", "--json"}) {

@@ -62,8 +62,8 @@ std::vector<SassFunction> read_functions(const CodePredictionOptions& options) {
   });
   if (functions.empty()) {
     throw UsageError(fmt::format(
-        "{} has no machine code for sm_{}, the one that is modelled{}; allowed: {}",
-        source_of(options), kModelledSm, architectures,
+        "{} has no machine code for sm_{}, the modelled one{}; allowed: {}", source_of(options),
+        kModelledSm, architectures,
         is_binary ? "what was compiled for it" : "what cuobjdump -sass or nvdisasm -hex prints"));
   }
   return functions;
@@ -107,7 +107,7 @@ LoopPrediction predict_or_refuse(const CodePredictionOptions& options, const Sas
   } catch (const std::exception& error) {
     if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) throw;
     throw UsageError(
-        fmt::format("{}: {}: its code cannot be followed: {}; allowed: code as a compiler made it",
+        fmt::format("{}: {}: its code cannot be followed: {}; allowed: a compiler's code",
                     source_of(options), function.symbol, error.what()));
   }
 }
@@ -158,9 +158,9 @@ void add_code_flags(CLI::App& command, CodePredictionOptions& options) {
   const auto add = [&](const char* flag, auto& value, const char* help) {
     return command.add_option(flag, value, help)->needs(function);
   };
-  CLI::Option* threads = add("--threads", options.threads, "threads of a block");
+  CLI::Option* threads = add("--threads", options.threads, "threads per block");
   function->needs(threads);
-  add("--blocks", options.blocks, "blocks that an SM holds [1]");
+  add("--blocks", options.blocks, "resident blocks per SM [1]");
   CLI::Option* loop = add("--loop", options.loop,
                           "address of a loop's head or branch back; default: the one with "
                           "the most tensor work");
@@ -171,22 +171,24 @@ void add_code_flags(CLI::App& command, CodePredictionOptions& options) {
   add("--default-trip", options.default_trips, "turns of the other loops [4]")
       ->check(CLI::Range(1, kMostTurns));
   add("--taken", options.taken, "addresses of branches forward to take; others fall through");
-  add("--skip", options.skipped, "addresses of instructions that are taken for predicated off");
+  add("--skip", options.skipped, "addresses of instructions that count as predicated off");
   add("--conflict", options.conflicts, "ADDRESS=FACTOR or OPCODE=FACTOR: bank conflicts");
   add("--set", options.constants, "NAME=VALUE of a machine constant (harness/model/sm/README.md)");
   add("--assume", options.assumption,
-      "what is not known of the chip: forwarded, no-reuse, supply-16, supply-8 [forwarded]");
+      "assumption about the chip: forwarded, no-reuse, supply-16, supply-8 [forwarded]");
   add("--offsets", options.offsets,
-      "cycles between the starts of an SM's blocks; of several the mean [400,1000,2000]")
+      "cycles between the starts of an SM's blocks; several give the mean [400,1000,2000]")
       ->delimiter(',')
       ->check(CLI::Range(0, kMostOffset));
   add("--warm", options.warm, "passes before measuring [2]")->check(CLI::Range(0, kMostPasses));
   add("--iterations", options.measured, "passes measured [8]")->check(CLI::Range(1, kMostPasses));
   CLI::Option* annotate =
-      command.add_flag("--annotate", options.is_annotated, "the code that waits longest");
+      command.add_flag("--annotate", options.is_annotated, "show the code that waits longest");
   annotate->needs(function);
-  command.add_flag("--full", options.is_full, "all of the path's code")->needs(annotate);
-  command.add_flag("--sensitivity", options.has_sensitivity, "what each constant in doubt matters")
+  command.add_flag("--full", options.is_full, "show all code of the path")->needs(annotate);
+  command
+      .add_flag("--sensitivity", options.has_sensitivity,
+                "show the effect of each uncertain constant")
       ->needs(function);
   command.add_flag("--json", options.is_json, "one JSON document")->excludes(annotate);
 }

@@ -120,7 +120,7 @@ TEST(CommandPredictCode, RefusesCodeThatNoCompilerMade) {
   expect_refused(predict("--listing " + path + " --function gemm --threads 128 --whole"), 2,
                  "--listing: " + path +
                      ": gemm: its code cannot be followed: a barrier has a "
-                     "number that no block has; allowed: code as a compiler made it");
+                     "number that no block has; allowed: a compiler's code");
 }
 
 TEST(CommandPredictCode, RefusesUnknownFunctionsAndPlaces) {
@@ -165,7 +165,7 @@ TEST(CommandPredictCode, RefusesFilesWithoutCode) {
   expect_refused(predict("--listing " + listing), 2, "--listing: " + listing + " cannot be read");
   std::ofstream(listing) << "code for sm_80\n Function : f\n /*0000*/ EXIT ;\n";
   expect_refused(predict("--listing " + listing), 2,
-                 "has no machine code for sm_70, the one that is modelled (it has some for sm_80); "
+                 "has no machine code for sm_70, the modelled one (it has some for sm_80); "
                  "allowed: what");
   std::ofstream(listing) << "code for sm_70\n Function : f\n /*0000*/ EXIT ;\n";
   expect_refused(predict("--listing " + listing + " --function f --threads 32 --whole"), 2,

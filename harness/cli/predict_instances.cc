@@ -87,8 +87,8 @@ CyclesFile measure(const Instances& instances, const InstancePredictionOptions& 
   const std::string toolkit = toolkit_of(options, binary);
   if (!options.new_file.empty() && toolkit.empty()) {
     throw UsageError(
-        "--toolkit: is to be named, since the code is not this program's; allowed: the version of "
-        "CUDA that made it (11.8)");
+        "--toolkit: required, because the code is not this program's; allowed: the version of "
+        "CUDA that compiled it (11.8)");
   }
   const std::filesystem::path path =
       binary.empty() ? running_executable() : std::filesystem::path(binary);
@@ -106,10 +106,10 @@ std::vector<std::string> ids_in(const CyclesFile& file, const Instances& instanc
 ExitCode report_differences(const std::vector<std::string>& differences, const std::string& path,
                             const Streams& streams) {
   for (const std::string& line : differences) {
-    streams.err << fmt::format("sparkbench: {} is not true of this code: {}\n", path, line);
+    streams.err << fmt::format("sparkbench: {} does not match this code: {}\n", path, line);
   }
   if (differences.empty()) return ExitCode::kOk;
-  streams.err << fmt::format("sparkbench: write it anew with: sparkbench predict --write {}\n",
+  streams.err << fmt::format("sparkbench: write it again with: sparkbench predict --write {}\n",
                              path);
   return ExitCode::kFinding;
 }
@@ -120,21 +120,22 @@ void add_instance_flags(CLI::App& command, InstancePredictionOptions& options) {
   command
       .add_option("--kernel", options.kernel,
                   "glob of kernel or instance names: volta-fp32acc, volta-*/fwd/d64*; with "
-                  "--write others stay as the file has them")
+                  "--write the file's other cycles are kept")
       ->type_name("GLOB");
   CLI::Option* check =
       command
           .add_option("--check", options.check_file,
-                      "measure the machine code anew: fail where this file of cycles differs")
+                      "compute the cycles again: fail if this file of cycles differs")
           ->type_name("FILE");
-  CLI::Option* write =
-      command
-          .add_option("--write", options.new_file, "measure the machine code anew: to this file")
-          ->type_name("FILE");
+  CLI::Option* write = command
+                           .add_option("--write", options.new_file,
+                                       "compute the cycles again and write them to this file")
+                           ->type_name("FILE");
   write->excludes(check);
   command
-      .add_option("--toolkit", options.toolkit,
-                  "the version of CUDA that made the code; of this program's own: its own")
+      .add_option(
+          "--toolkit", options.toolkit,
+          "the version of CUDA that compiled the code; default for this program's code: its own")
       ->needs(write);
 }
 

@@ -54,7 +54,7 @@ TEST(CommandPredictInstances, RefusesWhatItCannotDo) {
                        "--write: with --kernel the other kernels' cycles are kept"));
   EXPECT_TRUE(contains(refusal("--kernel volta-fp32acc --write /nowhere.json"),
                        "--write: /nowhere.json: "));
-  EXPECT_TRUE(contains(refusal("--function gemm --threads 128"), "no machine code is named"));
+  EXPECT_TRUE(contains(refusal("--function gemm --threads 128"), "these flags need machine code"));
   EXPECT_TRUE(contains(refusal("--listing x.sass --kernel volta-fp32acc"), "--listing: "));
   EXPECT_TRUE(contains(refusal("--check /nowhere.json"), "--check: /nowhere.json: "));
 }

@@ -59,7 +59,7 @@ void add_report_command(CLI::App& program, const Invocation& invocation, Action&
       ->type_name("RUN");
   command
       ->add_option("--reference", options->reference,
-                   "the kernel of the run that speed-ups are over, as cublas-fp16 or "
+                   "baseline of speed-ups, a kernel of the run, such as cublas-fp16 or "
                    "torch-unfused; default: as stored")
       ->type_name("KERNEL")
       ->check([](const std::string& name) {
@@ -67,7 +67,7 @@ void add_report_command(CLI::App& program, const Invocation& invocation, Action&
       });
   add_file_flags(*command, options->outputs);
   add_salvage_flag(*command, options->outputs,
-                   "leave out what is damaged in the run's journal, and say what that is");
+                   "leave out damaged cases of the run's journal, and report them");
   add_table_flags(*command, options->outputs.table);
   command->callback([options, &invocation, &action] {
     check_table_flags(options->outputs.table);

@@ -34,7 +34,7 @@ std::vector<std::string> names_of(unsigned long long bits) {
   return names;
 }
 
-/// A function of the library; null where it has none of the name.
+/// A function of the library; null if the library has none with this name.
 template <class Type>
 struct Function {
   const char* name;
@@ -68,7 +68,7 @@ struct Nvml::Api {
   Function<ClocksReasons> reasons{library, "nvmlDeviceGetCurrentClocksEventReasons"};
   Function<ClocksReasons> old_reasons{library, "nvmlDeviceGetCurrentClocksThrottleReasons"};
 
-  /// "" when the call succeeds, else why not.
+  /// "" if the call succeeds, else the reason.
   template <class Type, class... Arguments>
   std::string call(const Function<Type>& function, Arguments... arguments) const {
     if (function.address == nullptr) {
@@ -119,7 +119,7 @@ class Nvml::Question {
   }
 
  private:
-  /// Whether the field is known; else the reading has why not.
+  /// Whether the field is known; otherwise adds the reason to the reading.
   template <class Type, class... Arguments>
   bool ask(const char* field, const Function<Type>& function, Arguments... arguments) {
     std::string why = api_.call(function, device_, arguments...);

@@ -1,6 +1,6 @@
-// What NVIDIA's management library knows of a GPU, as nvidia-smi prints it. Its declarations are
-// those of the CUDA toolkit's nvml.h. The library is loaded at run time: it comes with the driver,
-// and a container may lack it. A build with a toolkit without nvml.h knows nothing, and says why.
+// NVML readings of a GPU, as nvidia-smi prints them. The declarations are in the CUDA toolkit's
+// nvml.h. The library is loaded at run time: it comes with the driver, and a container may lack it.
+// A build with a toolkit without nvml.h has no readings, and says why.
 #pragma once
 
 #include <map>
@@ -28,7 +28,7 @@ class Nvml {
  public:
   static constexpr const char* kLibrary = "libnvidia-ml.so.1";
 
-  /// Never throws. Without the library, or with one that fails to start, nothing is known.
+  /// Never throws. Without the library, or if it fails to start, nothing is known.
   explicit Nvml(const std::string& library = kLibrary);
   ~Nvml();
   Nvml(const Nvml&) = delete;
@@ -61,7 +61,7 @@ class Nvml {
   std::string why_no_driver_version_;
 };
 
-/// Of a GPU that cannot be asked.
+/// A reading of a GPU that cannot be queried.
 inline NvmlReading nothing_read(const std::string& why) {
   NvmlReading reading;
   for (const char* const field : {"uuid", "power_limit_w", "ecc", "persistence_mode",
@@ -71,7 +71,7 @@ inline NvmlReading nothing_read(const std::string& why) {
   return reading;
 }
 
-/// Puts what was read into the record's fields.
+/// Copies a reading to the record's fields.
 inline void record_reading(const NvmlReading& reading, DeviceInfo& info) {
   info.uuid = reading.uuid;
   info.power_limit_w = reading.power_limit_w;

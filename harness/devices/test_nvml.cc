@@ -1,6 +1,6 @@
-// For tests: a library with the part of NVML's interface that the program calls. It says of one
-// GPU, at 0000:0A:00.0, what it always says; with FAKE_NVML="fails=FUNCTION" that function returns
-// NVML_ERROR_NOT_SUPPORTED. Built twice: with FAKE_NVML_IS_OLD as an old driver has it.
+// For tests: a fake library with the part of NVML's interface that the program calls. It has fixed
+// readings for one GPU, at 0000:0A:00.0. With FAKE_NVML="fails=FUNCTION" that function returns
+// NVML_ERROR_NOT_SUPPORTED. Built twice: FAKE_NVML_IS_OLD makes it an old driver's library.
 #include <nvml.h>
 
 #include <cstdio>

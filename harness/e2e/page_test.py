@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests the page of `report --html` in Chromium; skipped with a message without it.
+"""Tests the page of `report --html` in Chromium. If there is no Chromium, it is skipped and says so.
 
     page_test.py PROGRAM
 """

@@ -128,7 +128,7 @@ TEST(Encoder, IsVerifiedAgainstALayerInFp64) {
 
 TEST(Encoder, RefusesWhatIsNoLayer) {
   expect_refused(run_sparkbench(kEncoder + "--hidden 100"), 2,
-                 "--hidden: 100 is no whole number of heads of head_dim 64");
+                 "--hidden: 100 is not a multiple of head_dim 64");
   expect_refused(run_sparkbench(kEncoder + "--activation gelu"), 2, "--activation: unknown 'gelu'");
   expect_refused(run_sparkbench(kEncoder + "--preset quick"), 2, "allowed: quick-encoder");
   expect_refused(run_sparkbench(kEncoder + "--lengths uniform:1:8 --seqlen 64"), 2,
@@ -136,7 +136,7 @@ TEST(Encoder, RefusesWhatIsNoLayer) {
   expect_refused(run_sparkbench(kEncoder + "--lengths uniform:1:8 --mask strided:4"), 2,
                  "--mask: 'strided:4' is a pattern over one length");
   expect_refused(run_sparkbench(kEncoder + "--lengths uniform:1:8 --tensors x"), 2,
-                 "--lengths: the tensors of --tensors say that already");
+                 "--lengths: the tensors of --tensors determine it already");
   expect_refused(run_sparkbench("sweep --ffn 2048"), 2, "sweep");
   expect_refused(run_sparkbench("sweep --preset paper-encoder"), 2, "--preset: unknown");
 }

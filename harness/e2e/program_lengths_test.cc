@@ -132,7 +132,7 @@ TEST_F(LengthsProgram, ExcludeTheOneLengthOfAll) {
   expect_refused(run_sparkbench("run --lengths uniform:1:9 --seqlen-k 64"), 2,
                  "--lengths and --seqlen-k: both say");
   expect_refused(run_sparkbench("accuracy --lengths uniform:1:9 --tensors x"), 2,
-                 "--lengths: the tensors of --tensors say that already");
+                 "--lengths: the tensors of --tensors determine it already");
   expect_refused(run_sparkbench("run --lengths uniform:1:9,uniform:1:8"), 2,
                  "give one value of --lengths (uniform:1:9, uniform:1:8)");
 }

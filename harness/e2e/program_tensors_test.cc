@@ -243,8 +243,9 @@ TEST_F(OwnTensorsProgram, RefusesFlagsThatTheTensorsAnswer) {
   for (const std::string flag :
        {"--headdim 64", "--seqlen 65", "--seqlen-k 65", "--batch 2", "--heads 2", "--heads-k 2",
         "--hidden 64", "--total-tokens 64", "--input normal"}) {
-    expect_refused(run_sparkbench(kRun + "--tensors " + path_ + " " + flag), 2,
-                   flag.substr(0, flag.find(' ')) + ": the tensors of --tensors say that already");
+    expect_refused(
+        run_sparkbench(kRun + "--tensors " + path_ + " " + flag), 2,
+        flag.substr(0, flag.find(' ')) + ": the tensors of --tensors determine it already");
   }
 }
 

@@ -182,7 +182,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"ToleranceNan", "sweep --tolerance-ratio nan", 2, "--tolerance-ratio", "nan"},
         Refusal{"Tag", "sweep --tag night", 2, "--tag: 'night'", "KEY=VALUE"},
         Refusal{"AccuracyTimed", "accuracy --min-samples 30", 2, "--min-samples",
-                "accuracy times nothing"},
+                "accuracy does not time"},
         Refusal{"AccuracyProfiled", "accuracy --profile", 2, "--profile", "verify"},
         Refusal{"AccuracyUnverified", "accuracy --no-verify", 2, "--no-verify", "verify"},
         Refusal{"RunOfManyProblems", "run --device emulated-v100 --seqlen 64,128 --causal both", 2,

@@ -12,7 +12,7 @@ export PATH=$PATH:/usr/sbin:/sbin
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 sparkbench=$(realpath "$1")
-# Of eight shards the third and the fourth have the longest sequences, so that they can be killed
+# The third and the fourth of eight shards have the longest sequences, so that they can be killed
 # meanwhile.
 readonly grid="--device emulated-v100 --pass fwd --headdim 64 --heads 2 --batch 1 --causal both \
 --dropout 0.1 --seqlen 64,1024,80,96,112,1000,128,144"

@@ -23,8 +23,8 @@ Accuracy accuracy_of_output(const ErrorMetrics& error, const ErrorMetrics& same,
 }
 
 /// The largest error of an fp16 layer whose arguments fit into fp16: some parts in a thousand, with
-/// ReLU some in a hundred (reference/encoder/errors.md). A baseline with a larger error is no
-/// standard.
+/// ReLU some in a hundred (reference/encoder/errors.md). A baseline with a larger error
+/// cannot set a tolerance.
 constexpr double kMostOfMeasure = 0.05;
 
 void warn_of_measure(const std::vector<PartError>& measure, CaseRecord& record) {

@@ -39,7 +39,7 @@ class Report {
   std::string text_;
 };
 
-constexpr int kLabelWidth = 23;  // as Report::line() has it
+constexpr int kLabelWidth = 23;  // as in Report::line()
 
 double ratio(std::uint64_t numerator, std::uint64_t denominator) {
   return static_cast<double>(numerator) / static_cast<double>(denominator);

@@ -260,7 +260,7 @@ void CaseRunner::time(const Candidate& candidate, CaseRecord& record) {
   record.device_state = device_.read_state();
   record_timing(timings.front(), device_.info(), record);
   if (!record.valid || !is_usable(record)) return;
-  // An fp32 computation is a check and no baseline, because a baseline has the kernels' dtype.
+  // An fp32 computation is only a check: a baseline has the kernels' dtype.
   if (is_reference && record.accumulator) baseline_ = &candidate;
   if (timings.size() == 1 || baseline_ == nullptr) return;
   record.speedup = speedup_over(baseline_->name(), summarize_samples(timings.back().samples_ms),

@@ -54,7 +54,7 @@ class CaseRunner {
   std::unique_ptr<GradientData> gradients_;             // null for a forward pass
   std::optional<std::vector<Warning>> input_warnings_;  // none before the first check
   std::unique_ptr<LoadedProblem> loaded_;
-  const Candidate* baseline_ = nullptr;  // the reference timed on it, baseline of speed-ups
+  const Candidate* baseline_ = nullptr;  // of speed-ups: timed on this problem
   std::optional<PassOutputs> outputs_;
   LayerRunner emulated_layers_;
   GpuLayerRunner gpu_layers_;

@@ -61,7 +61,7 @@ TEST(MergeCommand, TakesFilesAndWritesOne) {
   const std::string parts = path_in(folder, "part1.json") + " " + path_in(folder, "part2.json");
   EXPECT_EQ(run_sparkbench("merge " + parts + " -o " + path_in(folder, "all.json")).exit_code, 0);
   EXPECT_EQ(load_run(path_in(folder, "all.json")).cases.size(), 12u);
-  expect_refused(run_sparkbench("merge " + parts), 2, "say where to");
+  expect_refused(run_sparkbench("merge " + parts), 2, "merge: give an output");
   expect_refused(run_sparkbench("merge " + parts + " " + path_in(folder, "part1.json") + " -o " +
                                 path_in(folder, "twice")),
                  2, "to keep the last one, --allow duplicates");
@@ -78,7 +78,7 @@ TEST(MergeCommand, NamesTheShardThatIsMissing) {
   const ProgramResult merged = run_sparkbench("merge " + part + " -o " + whole);
   EXPECT_EQ(merged.exit_code, 4);
   EXPECT_TRUE(contains(merged.err,
-                       "shard 2/3 is missing: run it as the others were, with --shard "
+                       "shard 2/3 is missing: run it like the others, with --shard "
                        "2/3\nshard 3/3 is missing"))
       << merged.err;
   EXPECT_FALSE(load_run(whole).run.complete);
@@ -281,8 +281,7 @@ TEST(DiffCommand, FailsOnLostCasesByDefault) {
 TEST(DiffCommand, RefusesWhatIsUnlikeUnlessAllowed) {
   RunRecord other = timed_run(1);
   other.environment.device.name = "H100";
-  expect_refused(diff_stored(timed_run(1), other), 2,
-                 "to compare them all the same, --allow device");
+  expect_refused(diff_stored(timed_run(1), other), 2, "to compare them anyway, --allow device");
   EXPECT_EQ(diff_stored(timed_run(1), other, "--allow device").exit_code, 0);
   other = timed_run(1);
   other.method.tolerance_ratio = 3;

@@ -42,8 +42,8 @@ void check_outputs(const SweepOptions& options, const RunsRead& runs = {});
 /// The stream for people: the error stream if an output uses the standard one.
 std::ostream& report_stream(const SweepOptions& options, const Streams& streams);
 
-/// Writes --json, --csv, --md and --html: all that can be, before it throws OutputError
-/// for one that could not.
+/// Writes --json, --csv, --md and --html. Writes all that it can before it throws OutputError for
+/// one that failed.
 void write_outputs(const SweepOptions& options, const RunRecord& run, const Streams& streams);
 
 /// Writes --save-outputs. Throws OutputError, also if there is nothing to write.

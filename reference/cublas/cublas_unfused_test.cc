@@ -177,7 +177,7 @@ TEST_F(CublasUnfusedTest, TakesAnyNumberOfHeads) {
 TEST_F(CublasUnfusedTest, AWorkspaceThatDoesNotFitThrows) {
   Problem problem;
   problem.heads = 64;
-  problem.seqlen_q = problem.seqlen_k = 1 << 17;  // S alone is 2 TiB
+  problem.seqlen_q = problem.seqlen_k = 1 << 17;  // 2 TiB of scores
   EXPECT_THROW(CublasUnfused(problem, UnfusedPrecision::kFp16), std::runtime_error);
   EXPECT_EQ(cudaGetLastError(), cudaSuccess);
 }

@@ -34,7 +34,7 @@ class InstalledCudnn : public testing::Test {
   void SetUp() override {
     api_ = load_api();
     if (!api_) GTEST_SKIP() << "no libcudnn.so.9";
-    // cuDNN compiles kernels with it, even for a device that is only described.
+    // cuDNN needs libcuda to compile kernels, even for a device that is only described.
     if (dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL) == nullptr) GTEST_SKIP() << "no libcuda.so.1";
     if (api_->version() < kFirstVersionThatDescribesDevices) GTEST_SKIP() << "cuDNN before 9.11";
   }

@@ -64,7 +64,7 @@ TEST(ExactBackward, TwoQueriesOfTwoKeysByHand) {
 }
 
 TEST(ExactBackward, CausalSquareByHand) {
-  //  Row 0 sees key 0 alone, P = 1 and delta = dP = 1, so its dS = 0. Row 1 is as above.
+  //  Row 0 sees only key 0, P = 1 and delta = dP = 1, so its dS = 0. Row 1 is as above.
   //  P = 1   0     dV = 1 1/4   dS =  0   0
   //      1/4 3/4        0 3/4       -3/8 3/8
   const TwoByTwo two(MaskSpec::causal());
@@ -76,7 +76,7 @@ TEST(ExactBackward, CausalSquareByHand) {
 }
 
 TEST(ExactBackward, BandByHand) {
-  //  A row sees its key and the one after it: row 0 as in the first case, row 1 key 1 alone.
+  //  A row sees its key and the one after it: row 0 as in the first case, row 1 only key 1.
   //  P = 3/4 1/4   dV = 3/4 0   dS = -3/8 3/8
   //      0   1          1/4 1          0   0
   const TwoByTwo two(MaskSpec::band(0, 1));

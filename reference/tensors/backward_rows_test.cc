@@ -28,7 +28,7 @@ TEST(GatherGradients, TakesRowsOutOfTheInterleavedLayout) {
     dv[i].bits = static_cast<std::uint16_t>(2000 + i);
   }
   const auto gathered = gather_gradients(kProblem, {dq, dk, dv}, {{{0, 1, 4}}, {{1, 2, 3}}});
-  // Element (b, s, h, d) lies at ((b * seqlen + s) * 3 + h) * 2 + d.
+  // Element (b, s, h, d) is at ((b * seqlen + s) * 3 + h) * 2 + d.
   ASSERT_EQ(gathered.dq.size(), 2u);
   EXPECT_EQ(gathered.dq[0].bits, 26);
   EXPECT_EQ(gathered.dk[1].bits, 1000 + 47);

@@ -49,7 +49,7 @@ TEST(GatherRows, TakesRowsOutOfTheInterleavedLayout) {
   for (std::size_t i = 0; i < lse.size(); ++i) lse[i] = static_cast<float>(i);
   const std::vector<QueryRow> rows = {{0, 1, 4}, {1, 2, 3}};
   const ForwardRows gathered = gather_rows(problem, o, lse, rows);
-  // Element (b, s, h, d) lies at ((b * 5 + s) * 3 + h) * 2 + d.
+  // Element (b, s, h, d) is at ((b * 5 + s) * 3 + h) * 2 + d.
   EXPECT_EQ(gathered.o[0].bits, 26);
   EXPECT_EQ(gathered.o[1].bits, 27);
   EXPECT_EQ(gathered.o[2].bits, 52);

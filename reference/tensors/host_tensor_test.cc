@@ -25,7 +25,7 @@ std::string why_refused(const HostTensor& tensor) {
 TEST(HostTensor, IsContiguousUnlessItHasStrides) {
   const std::vector<Half> memory(48);
   const TensorView<const Half> view = HostTensor(memory).view(kShape);
-  // Element (b, s, h, d) lies at ((b * 4 + s) * 3 + h) * 2 + d.
+  // Element (b, s, h, d) is at ((b * 4 + s) * 3 + h) * 2 + d.
   EXPECT_EQ(view.row(1, 3, 2), &memory[46]);
   EXPECT_EQ(view.row(0, 2, 1), &memory[14]);
 }

@@ -21,7 +21,7 @@ std::vector<Half> counted() {
 
 TEST(RowOf, LiesWhereTheInterleavedLayoutPutsIt) {
   const std::vector<Half> tensor = counted();
-  // Element (b, s, h, d) lies at ((b * 4 + s) * 3 + h) * 2 + d.
+  // Element (b, s, h, d) is at ((b * 4 + s) * 3 + h) * 2 + d.
   const auto row = row_of(tensor, kShape, KeyRow{1, 2, 3});
   ASSERT_EQ(row.size(), 2u);
   EXPECT_EQ(row[0].bits, 46);

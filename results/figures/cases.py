@@ -148,7 +148,7 @@ class Fields:
 
 
 def _mask(fields):
-    """Records older than the other masks have no mask name."""
+    """Records from before other masks existed have no mask name."""
     causal = str(fields.text("problem", "causal")).lower()
     return fields.text("problem", "mask") or ("causal" if causal == "true" else "full")
 

@@ -43,7 +43,7 @@ struct IsAxisField : std::false_type {};
 template <class P>
 struct IsAxisField<AxisField<P>> : std::true_type {};
 
-/// `causal` is the mask as a boolean; records older than the other masks have only this field.
+/// `causal` is the mask as a boolean; records from before other masks existed have only this field.
 void visit_causal(AnyConst<CaseProblem> auto& p, auto&& visit) {
   bool causal = p.mask == MaskSpec::causal();
   visit("causal", causal);

@@ -172,8 +172,9 @@ Texts doubtful_texts(const RunRecord& run) {
   return texts;
 }
 
-/// For `kDevice` and `kLibraries`, a value that only one run knows is a doubt and no difference: an
-/// old record cannot have newer fields. The build and the method were always recorded.
+/// For `kDevice` and `kLibraries`, a value that only one run knows is a doubt instead of a
+/// difference: an old record cannot have newer fields. The build and the method were always
+/// recorded.
 enum class Unknown { kDiffers, kIsNoDifference, kAloneIsTaken };
 
 void add_differences(std::string_view of, Texts first, Texts second, Unknown unknown,

@@ -25,7 +25,7 @@ std::string markdown_text(std::string_view text);
 /// apostrophe if it begins like a formula (OWASP, "CSV Injection").
 std::string csv_text(std::string_view text);
 
-/// A message with a readable end: replaces the middle of a long one by its length.
+/// Shortens a long message but keeps its end: the middle is replaced by the number of its bytes.
 std::string bounded(std::string text);
 
 /// Whether a shell would run `text` as one simple command: no shell syntax outside single quotes,

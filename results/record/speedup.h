@@ -18,7 +18,7 @@ class TimedReferences {
  public:
   /// Stores a correct, validly timed reference with tensor cores. Gives such a kernel its speed-up
   /// over the latest reference for its problem and device, unless it already has one. An fp32
-  /// computation is a check and no baseline, because a baseline has the kernels' dtype.
+  /// computation is only a check: a baseline has the kernels' dtype.
   void compare(CaseRecord& record);
 
  private:

@@ -18,7 +18,7 @@ std::size_t bytes_of(std::string_view text, int room) {
   return end;
 }
 
-/// The last space within the first `most` bytes and the one after them, 0 where there is none.
+/// The last space within the first `most` bytes and the one after them, 0 if there is none.
 std::size_t space_within(std::string_view text, std::size_t most) {
   std::size_t space = text.substr(0, most + 1).rfind(' ');
   if (space != std::string_view::npos && text.substr(space).starts_with(" %")) {
@@ -27,14 +27,14 @@ std::size_t space_within(std::string_view text, std::size_t most) {
   return space == std::string_view::npos ? 0 : space;
 }
 
-/// Where the first line of a text that does not fit ends.
+/// End of the first line of a text that does not fit.
 std::size_t end_of_line(std::string_view text, int room, Words words) {
   const std::size_t most = bytes_of(text, room);
   const std::size_t space = space_within(text, most);
   if (words == Words::kWhole) return space > 0 ? space : std::min(text.find(' ', 1), text.size());
   const std::size_t mark = text.substr(0, most).find_last_of("/,:+_");
   const std::size_t after_mark = mark == std::string_view::npos ? 0 : mark + 1;
-  // A space is the better place, unless it leaves most of the line empty.
+  // Prefers a break at a space, unless that leaves most of the line empty.
   const std::size_t end = space > most / 2 ? space : std::max(space, after_mark);
   return end == 0 ? std::max<std::size_t>(1, most) : end;
 }

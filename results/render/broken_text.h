@@ -12,10 +12,10 @@ int characters_in(std::string_view text);
 
 enum class Words { kSplit, kWhole };
 
-/// Lines of at most `room` characters, those after the first indented by `indent`, which is less.
-/// Broken at a space, which is left out, but never between a number and its percent sign. A word
-/// that is kept whole may be longer than a line; one that may be split ends after one of "/,:+_",
-/// or else where the room ends.
+/// Lines of at most `room` characters. Lines after the first are indented by `indent`, which must
+/// be smaller. Breaks at a space, which is dropped, but never between a number and its percent
+/// sign. A word that is kept whole may be longer than a line; one that may be split ends after one
+/// of "/,:+_", or else at the limit.
 std::vector<std::string> broken(std::string_view text, int room, int indent = 0,
                                 Words words = Words::kSplit);
 

@@ -130,7 +130,7 @@ std::string launches_cell(const CaseRecord& record) {
   return record.layer ? std::to_string(record.layer->launches) : "";
 }
 
-/// Only for a pattern; for the other masks readers know it.
+/// Only for a pattern: the density of other masks is well known.
 std::string density_cell(const CaseRecord& record) {
   if (!record.problem.pattern_spec || !record.mask_work) return "";
   const std::optional<double>& density = record.mask_work->density;

@@ -9,7 +9,7 @@
 
 namespace sparkbench {
 
-/// A case that is in two runs, by its name in --allow.
+/// The name in --allow for cases that are in two runs.
 inline constexpr std::string_view kDuplicates = "duplicates";
 
 /// The cases of all runs: shards in the order of the sweep, other runs one after the other. Tags

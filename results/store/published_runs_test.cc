@@ -1,4 +1,4 @@
-// Checks that the runs in results/published, some older than the other masks, still read correctly.
+// Checks that the runs in results/published still read correctly. Some only know full and causal.
 #include <gtest/gtest.h>
 
 #include <set>

@@ -5,9 +5,9 @@
 
 namespace sparkbench {
 
-/// kWorse if an output's rel_l2 has grown by more than a twentieth, lse's largest error to more
-/// than twice, or the number of elements that are not finite at all. Another order of summation
-/// changes rel_l2, a mean over some 100,000 elements, by far less.
+/// kWorse if an output's rel_l2 has grown by more than a twentieth, if lse's largest error has more
+/// than doubled, or if more elements are not finite. Another order of summation changes rel_l2, a
+/// mean over some 100,000 elements, by far less.
 void compare_errors(const CaseRecord& first, const CaseRecord& second, CaseDiff& diff);
 
 /// kMemory if the measured peak has grown by more than 1 % and two driver pages, or the workspace

@@ -56,23 +56,23 @@ MaskQuestion question_of(const MaskOptions& options) {
                           : number_up_to("--seqlen-k", options.seqlen_k, kLongestDrawn);
   const int turns = static_cast<int>(question.spec.unions.size());
   if (names_heads(question.spec) && options.heads.empty()) {
-    throw UsageError(fmt::format(
-        "--heads: the mask names h, a query head, and wants to know how many there are; "
-        "allowed: 1 to {}",
-        kMostNamedHeads));
+    throw UsageError(
+        fmt::format("--heads: required, because the mask depends on the query head h; "
+                    "allowed: 1 to {}",
+                    kMostNamedHeads));
   }
   const int most_heads = names_heads(question.spec) ? kMostNamedHeads : kMostMaskHeads;
   question.heads =
       options.heads.empty() ? turns : number_up_to("--heads", options.heads, most_heads);
   if (question.heads < turns) {
     throw UsageError(
-        fmt::format("--heads: {} heads do not take {} masks by turns; allowed: {} to {}",
+        fmt::format("--heads: {} heads cannot cycle through {} masks; allowed: {} to {}",
                     question.heads, turns, turns, most_heads));
   }
   const std::vector<std::string_view> sides = split_text(options.tile, 'x');
   if (sides.size() != 2) {
     throw UsageError(
-        fmt::format("--tile: '{}' is no tile; allowed: ROWSxKEYS, as 64x64", options.tile));
+        fmt::format("--tile: '{}' is not a tile; allowed: ROWSxKEYS, such as 64x64", options.tile));
   }
   question.tile_rows = number_up_to("--tile", std::string(sides[0]), kLongestDrawn);
   question.tile_keys = number_up_to("--tile", std::string(sides[1]), kLongestDrawn);
@@ -90,8 +90,8 @@ void check_mask_outputs(const std::vector<std::string>& outputs) {
   for (const std::string& output : outputs) {
     const std::string end = std::filesystem::path(output).extension().string();
     if (end != ".svg" && end != ".txt") {
-      throw UsageError(fmt::format(
-          "--output: '{}' has no ending that is known; allowed: .svg, .txt", output));
+      throw UsageError(
+          fmt::format("--output: '{}' has an unknown ending; allowed: .svg, .txt", output));
     }
     check_writable("--output", output);
   }
@@ -122,7 +122,7 @@ void add_mask_command(CLI::App& program, const Invocation& invocation, Action& a
   const auto options = std::make_shared<MaskOptions>();
   command
       ->add_option("mask", options->mask,
-                   "what rows see, as window:128, or several united and by turns of heads: "
+                   "a mask, such as window:128, or unions and per-head masks: "
                    "sink:4+window:1k/full; or where:EXPRESSION of q and k")
       ->required()
       ->type_name("MASK");
@@ -131,13 +131,13 @@ void add_mask_command(CLI::App& program, const Invocation& invocation, Action& a
       ->type_name("N");
   command
       ->add_option("--heads", options->heads,
-                   "heads, of which work is balanced; default: one for each turn")
+                   "heads over which work is balanced; default: one per mask")
       ->type_name("N");
   command->add_option("--tile", options->tile, "rows and keys of a tile; default: 64x64")
       ->type_name("NxN");
   command
       ->add_option("--output", options->outputs,
-                   "files to draw to: .svg, or .txt for what is printed")
+                   "files to draw to: .svg, or .txt for the printed text")
       ->type_name("FILE");
   command->add_flag("--json", options->is_json, "one JSON document instead of text");
   add_width_flag(*command, options->table);

@@ -119,13 +119,14 @@ TEST(CommandMask, SaysWhatIsWrong) {
   refused("full --seqlen 0", "--seqlen");
   refused("full --seqlen 2m", "--seqlen: 2m is too many; allowed: 1 to 262144");
   refused("full/causal --seqlen 64 --heads 1",
-          "--heads: 1 heads do not take 2 masks by turns; allowed: 2 to 4096");
-  refused("full --seqlen 64 --tile 64", "--tile: '64' is no tile; allowed: ROWSxKEYS, as 64x64");
+          "--heads: 1 heads cannot cycle through 2 masks; allowed: 2 to 4096");
+  refused("full --seqlen 64 --tile 64",
+          "--tile: '64' is not a tile; allowed: ROWSxKEYS, such as 64x64");
   refused("full --seqlen 64 --tile 64x0", "--tile");
   refused("nd:4x4:3x3 --seqlen 64", "MASK: the axes 4x4 have 16 positions and seqlen_k is 64");
   refused("zones:/none --seqlen 64", "MASK: 'zones:/none' cannot be read");
   refused("full --seqlen 64 --output a.png",
-          "--output: 'a.png' has no ending that is known; allowed: .svg, .txt");
+          "--output: 'a.png' has an unknown ending; allowed: .svg, .txt");
   refused("full", "--seqlen is required");
   expect_refused(run_sparkbench("mask full --seqlen 64 --output /none/a.svg"), 5, "--output");
 }

@@ -27,7 +27,7 @@ struct MaskCells {
   }
 };
 
-/// Whether what a last tile has of the sequence is visible to all of its rows.
+/// Whether the part of a last tile inside the sequence is visible to all of its rows.
 bool shows_all(const Pattern& pattern, int head, const Range& rows, const Range& keys) {
   for (int row = rows.begin; row < rows.end; ++row) {
     for (int first = keys.begin; first < keys.end; first += kWordKeys) {
@@ -38,8 +38,8 @@ bool shows_all(const Pattern& pattern, int head, const Range& rows, const Range&
   return true;
 }
 
-/// Cells as small as fit into `most_cells` in each direction. A last cell that reaches past the
-/// last key is full when all of its keys are visible.
+/// The smallest cells that fit into `most_cells` in each direction. A last cell that extends past
+/// the last key is full if all of its keys are visible.
 MaskCells cells_of(const Pattern& pattern, int head, int most_cells) {
   MaskCells cells;
   cells.rows_of_cell = ceil_divide(pattern.seqlen_q, most_cells);

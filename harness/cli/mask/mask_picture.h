@@ -12,7 +12,7 @@ namespace sparkbench {
 /// partial, " ." empty. The last line explains a cell.
 std::string draw_text(const Pattern& pattern, int head, int most_cells);
 
-/// All unions under their names, four side by side, each of at most 256 cells a side.
+/// All per-head patterns under their names, four side by side, at most 256 cells a side each.
 std::string draw_svg(const Pattern& pattern, const PatternSpec& spec);
 
 }  // namespace sparkbench

@@ -92,7 +92,7 @@ Arguments resume(const std::string& folder, const Arguments& arguments, std::ost
   return begun;
 }
 
-/// The names a key may have.
+/// The names that a key may have.
 std::vector<std::string> keys_of(const CLI::App& command) {
   std::vector<std::string> keys;
   for (const CLI::Option* option : command.get_options()) {
@@ -112,7 +112,7 @@ std::vector<std::string> commands_of(const CLI::App& program) {
   return names;
 }
 
-/// Where an error is: "--config sweep.toml, line 3".
+/// The place of an error: "--config sweep.toml, line 3".
 std::string place_in(const std::string& path, const toml::source_region& source) {
   return fmt::format("--config {}, line {}", path, source.begin.line);
 }
@@ -129,7 +129,7 @@ toml::table read_config(const std::string& path) {
   }
 }
 
-/// A value as a flag takes it; null for what is no string, number or boolean.
+/// A value in a flag's form; null unless it is a string, number or boolean.
 std::optional<std::string> text_of(const toml::node& value) {
   if (const auto* text = value.as_string()) return text->get();
   if (const auto* number = value.as_integer()) return std::to_string(number->get());
@@ -180,7 +180,7 @@ Arguments flags_of(const toml::key& key, const toml::node& value, const CLI::App
   return flags;
 }
 
-/// The keys at the top, then those of the command's table, which so win.
+/// The keys at the top, then those of the command's table, which take precedence.
 Arguments configured_flags(const std::string& path, const CLI::App& program,
                            const CLI::App& command) {
   const toml::table config = read_config(path);

@@ -18,8 +18,8 @@ namespace sparkbench {
 /// command. Neither for a command that does not take these flags, nor for a worker, whose arguments
 /// are already expanded.
 ///
-/// Throws UsageError, naming file, line and key, for a key that is no flag of the command, and for
-/// a file or folder that cannot be read.
+/// Throws UsageError, naming file, line and key, for a key that is not a flag of the command, and
+/// for an unreadable file or folder.
 std::vector<std::string> write_out_arguments(const CLI::App& program,
                                              const std::vector<std::string>& typed,
                                              std::ostream& err);

@@ -16,7 +16,7 @@ namespace sparkbench {
 namespace {
 
 constexpr const char* kDeviceHelp =
-    "auto (cuda:0, or else emulated-v100), cuda:N, emulated-v100, emulated-t4, emulated-a100, "
+    "auto (cuda:0, else emulated-v100), cuda:N, emulated-v100, emulated-t4, emulated-a100, "
     "emulated-h100, a list of these (cuda:0,cuda:1), or all (GPUs)";
 
 /// Unlike CLI::Range, rejects NaN.
@@ -98,7 +98,7 @@ void add_timing_flags(CLI::App& command, SweepOptions& options, const char* grou
       ->capture_default_str();
   command
       .add_option("--duty-cycle", options.duty_cycle,
-                  "part of the time that the GPU is busy while a case is timed")
+                  "largest share of time that the GPU is busy while a case is timed")
       ->group(group)
       ->check(within(0.01, 1.0))
       ->capture_default_str();
@@ -109,14 +109,14 @@ void add_method_flags(CLI::App& command, SweepOptions& options, bool is_timed) {
   command.add_option("--device", options.device, kDeviceHelp)
       ->group(kEveryday)
       ->capture_default_str();
-  command.add_option("--seed", options.seed, "of the inputs and the dropout mask")
+  command.add_option("--seed", options.seed, "seed of the inputs and the dropout mask")
       ->group(group)
       ->check(whole_number(0, std::numeric_limits<std::uint64_t>::max()))
       ->capture_default_str();
   add_timing_flags(command, options, is_timed ? group : "");
   command
       .add_option("--tolerance-ratio", options.tolerance_ratio,
-                  "error allowed, in errors of the unfused computation")
+                  "allowed error over that of the unfused computation")
       ->group(group)
       ->check(within(1e-6, 1e6))
       ->capture_default_str();
@@ -132,7 +132,7 @@ void add_execution_flags(CLI::App& command, SweepOptions& options, bool is_timed
   const char* const group = "Execution";
   command
       .add_option("--timeout", options.timeout_s,
-                  "seconds after which a case is given up; a worker has at least 60 to start")
+                  "time limit of a case in seconds; a worker has at least 60 to start")
       ->group(group)
       ->check(within(1e-3, 1e9))
       ->capture_default_str();
@@ -142,7 +142,7 @@ void add_execution_flags(CLI::App& command, SweepOptions& options, bool is_timed
       ->group(group);
   command
       .add_option("--shard", options.shard,
-                  "I/N: the I-th of N parts of the sweep, for `merge` to put together")
+                  "I/N: the I-th of N parts of the sweep; `merge` joins them")
       ->type_name("I/N")
       ->group(group);
   command
@@ -155,8 +155,8 @@ void add_execution_flags(CLI::App& command, SweepOptions& options, bool is_timed
       ->group(is_timed ? group : "");
   command
       .add_flag("--dry-run", options.is_dry_run,
-                "list the cases, their memory and time, and stop; of the files only --json "
-                "is written, with the cases")
+                "list the cases, their memory and time, and stop; writes no file but --json, "
+                "with the cases")
       ->group(group);
   command.add_option("--worker", options.worker_device)->group("");  // worker_pool.h
 }
@@ -175,7 +175,7 @@ void add_file_flags(CLI::App& command, SweepOptions& options) {
                                ->group(group);
   command
       .add_flag("--csv-all", options.csv_has_all_columns,
-                "in --csv all columns, also those that are empty or constant in this run")
+                "all columns in --csv, even if empty or constant in this run")
       ->needs(csv)
       ->group(group);
   command.add_option("--md", options.markdown_file, "write the table as markdown")
@@ -193,21 +193,23 @@ namespace {
 void add_output_flags(CLI::App& command, SweepOptions& options) {
   const char* const group = kOutputGroup;
   add_file_flags(command, options);
-  command.add_option("--out", options.out_folder, "a new folder for all of them and a journal")
+  command
+      .add_option("--out", options.out_folder, "a new folder for all of these files and a journal")
       ->type_name("FOLDER")
       ->group(group);
   command
       .add_option("--resume", options.resume_folder,
-                  "finish the run of a folder, by the flags that began it and those given now")
+                  "finish the run of a folder, with the flags that began it and those given now")
       ->type_name("FOLDER")
       ->group(group);
-  add_salvage_flag(command, options, "with --resume: run again what is damaged in the journal");
+  add_salvage_flag(command, options,
+                   "with --resume: run cases again that are damaged in the journal");
   command
       .add_flag("--retry-failed", options.retries_failed, "with --resume: run failed cases again")
       ->group(group);
   command
       .add_option("--allow", options.allowed,
-                  "with --resume: build, device, libraries, method, file: may be another than the "
+                  "with --resume: build, device, libraries, method, file: may differ from the "
                   "run's")
       ->group(group)
       ->take_all()
@@ -227,11 +229,13 @@ void add_output_flags(CLI::App& command, SweepOptions& options) {
 
 void add_sweep_flags(CLI::App& command, SweepOptions& options, bool is_timed) {
   command.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  command.add_option("--config", "TOML file of flags (keys without dashes); those given here win")
+  command
+      .add_option("--config",
+                  "TOML file of flags (keys without dashes); the command line takes precedence")
       ->type_name("FILE");
   command
       .add_option("--preset", options.preset,
-                  fmt::format("a named grid, whose axes may be replaced by flags: {}",
+                  fmt::format("a named grid; flags replace its axes: {}",
                               fmt::join(preset_names(options.workload), ", ")))
       ->group(kEveryday);
   add_axis_flags(command, options);
@@ -248,15 +252,15 @@ void add_tensors_flag(CLI::App& command, SweepOptions& options) {
   command
       .add_option("--tensors", options.tensors_file,
                   options.workload == Workload::kLayer
-                      ? "a safetensors file of weights and x (and d_y): instead of generated ones"
-                      : "a safetensors file of q, k, v (and d_o): inputs instead of generated ones")
+                      ? "a safetensors file of weights and x (and d_y) instead of generated ones"
+                      : "a safetensors file of q, k, v (and d_o) instead of generated inputs")
       ->group("Method");
 }
 
 void add_save_outputs_flag(CLI::App& command, SweepOptions& options) {
   command
       .add_option("--save-outputs", options.outputs_file,
-                  "write one kernel's o, lse, dq, dk and dv, whole, as a safetensors file")
+                  "write one kernel's whole o, lse, dq, dk and dv as a safetensors file")
       ->type_name("FILE")
       ->group(kOutputGroup);
 }
@@ -266,19 +270,18 @@ void check_tensors_flag(const CLI::App& command, const SweepOptions& options) {
   for (const Axis* axis : axes_of(options.workload)) {
     if (!is_said_by_tensors(*axis, options.workload) || command.count(axis->flag) == 0) continue;
     throw UsageError(
-        fmt::format("{}: the tensors of --tensors say that already; leave it out", axis->flag));
+        fmt::format("{}: the tensors of --tensors determine it already; leave it out", axis->flag));
   }
 }
 
 void check_untimed_flags(const CLI::App& command) {
   for (const char* flag : kTimingFlags) {
     if (command.count(flag) == 0) continue;
-    throw UsageError(fmt::format("{}: {} times nothing; leave it out", flag, command.get_name()));
+    throw UsageError(fmt::format("{}: {} does not time; leave it out", flag, command.get_name()));
   }
   for (const char* flag : kUnverifiedFlags) {
     if (command.count(flag) == 0) continue;
-    throw UsageError(
-        fmt::format("{}: {} has nothing else to do than to verify", flag, command.get_name()));
+    throw UsageError(fmt::format("{}: {} does nothing but verify", flag, command.get_name()));
   }
 }
 
@@ -288,15 +291,12 @@ void check_sweep_flags(const SweepOptions& options) {
   };
   const bool is_resumed = !options.resume_folder.empty();
   exclude(is_resumed && !options.out_folder.empty(),
-          "--resume and --out: a resumed run stays in its folder; leave --out away");
-  exclude(!is_resumed && options.retries_failed,
-          "--retry-failed: there is nothing to retry without --resume");
-  exclude(!is_resumed && options.salvages,
-          "--salvage: there is nothing to salvage without --resume");
-  exclude(!is_resumed && !options.allowed.empty(),
-          "--allow: there is nothing to compare with without --resume");
+          "--resume and --out: a resumed run stays in its folder; leave out --out");
+  exclude(!is_resumed && options.retries_failed, "--retry-failed: needs --resume");
+  exclude(!is_resumed && options.salvages, "--salvage: needs --resume");
+  exclude(!is_resumed && !options.allowed.empty(), "--allow: needs --resume");
   exclude(options.is_profiled && !options.outputs_file.empty(),
-          "--profile and --save-outputs: a profiled kernel's outputs are not looked at");
+          "--profile and --save-outputs: a profiled run keeps no outputs");
   parse_tags(options.tags);
 }
 

@@ -34,7 +34,7 @@ struct SweepOptions {
   bool is_dry_run = false;
   std::string json_file, csv_file, markdown_file;  // empty: not written; "-": standard output
   std::string html_file;                           // the same
-  bool csv_has_all_columns = false;                // else those that say something
+  bool csv_has_all_columns = false;                // otherwise the informative ones
   std::string out_folder, resume_folder;           // at most one of them
   bool retries_failed = false;
   bool salvages = false;             // damaged cases of the journal run again

@@ -82,7 +82,7 @@ void add_width_flag(CLI::App& command, TableOptions& options) {
             throw UsageError(fmt::format("--width: '{}' is not a whole number from {} to {}", text,
                                          kLeastWidth, kMostWidth));
           },
-          fmt::format("characters of a line; default: COLUMNS, or else the terminal's, or else {}",
+          fmt::format("characters per line; default: COLUMNS, else the terminal's width, else {}",
                       kWidthOfAPipe))
       ->group(kTableGroup)
       ->type_name("N");
@@ -90,29 +90,30 @@ void add_width_flag(CLI::App& command, TableOptions& options) {
 
 void add_sheet_flags(CLI::App& command, TableOptions& options, std::vector<std::string> known) {
   options.known = std::move(known);
-  add_columns_flag(command, options,
-                   fmt::format("of the tables, a list, in its order: {}; default: what varies",
-                               fmt::join(options.known, ", ")));
+  add_columns_flag(
+      command, options,
+      fmt::format("columns of the tables, in this order, from: {}; default: those that vary",
+                  fmt::join(options.known, ", ")));
   add_width_flag(command, options);
 }
 
 void add_table_flags(CLI::App& command, TableOptions& options, TableFlags flags) {
   if (flags.has_columns) {
     add_columns_flag(command, options,
-                     fmt::format("of the table, a list, in its order: {}; default: what varies and "
-                                 "matters, as much as fits",
+                     fmt::format("columns of the table, in this order, from: {}; default: the most "
+                                 "important that vary and fit",
                                  fmt::join(case_column_names(), ", ")));
   }
   command
       .add_option("--where", options.where,
-                  fmt::format("show the cases with that value alone, as mask=causal or "
-                              "kernel='volta-*'; may come several times; axes: {}",
+                  fmt::format("show only cases with that value, such as mask=causal or "
+                              "kernel='volta-*'; may be repeated; axes: {}",
                               fmt::join(choosing_axes(), ", ")))
       ->group(kTableGroup)
       ->type_name("AXIS=VALUE")
       ->take_all()
       ->allow_extra_args(false);
-  command.add_option("--by", options.by, "a table for each value of that axis")
+  command.add_option("--by", options.by, "one table per value of that axis")
       ->group(kTableGroup)
       ->type_name("AXIS");
   add_width_flag(command, options);
