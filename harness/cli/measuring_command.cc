@@ -93,7 +93,8 @@ ExitCode measure(const MeasuringCommand& command, SweepRequest request,
   options.is_in_process = options.is_in_process || options.is_profiled || options.is_dry_run ||
                           !options.outputs_file.empty() || invocation.worker_executable.empty();
   if (!options.is_in_process) {
-    WorkerPool workers({invocation.worker_executable, request.argv, devices, options.timeout_s});
+    WorkerPool workers(
+        {invocation.worker_executable, request.argv, devices, *options.method.timeout_s});
     return run_and_report(command, request, workers, invocation.streams);
   }
   if (devices.size() > 1 && !options.is_dry_run) {

@@ -105,7 +105,7 @@ void GpuLayerRunner::verify(const LayerVariant& variant, const Candidate& unfuse
   }
   const bool is_fp32 = variant.attention.accumulator() != Accumulator::kFp16;
   judge_layer(is_measure ? *fp32 : loaded_->layer->errors(variant, options),
-              {*fp32, is_fp32 ? fp32 : nullptr}, is_measure, settings.tolerance, record);
+              {*fp32, is_fp32 ? fp32 : nullptr}, is_measure, settings.tolerance(), record);
 }
 
 void GpuLayerRunner::time(const LayerVariant& variant, const Candidate& unfused,
@@ -136,7 +136,7 @@ void GpuLayerRunner::run(const Candidate& candidate, const Candidate& unfused, D
                                "the file's first sequence stands for all of the batch",
                                static_cast<double>(record.problem.batch)});
   }
-  const RunOptions options{record.problem.pass, settings.is_deterministic, false, settings.timing};
+  const RunOptions options{record.problem.pass, settings.is_deterministic, false, settings.method};
   const LayerVariant variant{candidate, record.problem.layer->rest};
   if (is_verified) verify(variant, unfused, settings, options, record);
   if (!settings.is_verified) {
@@ -146,7 +146,7 @@ void GpuLayerRunner::run(const Candidate& candidate, const Candidate& unfused, D
   const LayerNeeds needs = loaded_->layer->needs(variant, options);
   record.memory_bytes->peak = record.layer->weight_bytes + needs.bytes_over_weights;
   if (needs.launches) record.layer->launches = *needs.launches;
-  if (settings.timing.is_wanted) time(variant, unfused, device, options, record);
+  if (is_timed(settings.method)) time(variant, unfused, device, options, record);
 }
 
 }  // namespace sparkbench

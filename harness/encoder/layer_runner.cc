@@ -165,7 +165,7 @@ void LayerRunner::run(const Candidate& candidate, const RunSettings& settings, C
   const auto& fp32 = unfused_errors({profile, Accumulator::kFp32});
   warn_of_sample(record.problem, checked_->part, record);
   const bool is_measure = kernel == nullptr && rest == Rest::kUnfused;
-  judge_layer(errors, {fp32, &same}, is_measure, settings.tolerance, record);
+  judge_layer(errors, {fp32, &same}, is_measure, settings.tolerance(), record);
   if (!findings.empty()) {
     record.status = Status::kIncorrect;
     record.reason = Reason{"E-FINDING", describe(findings.front())};

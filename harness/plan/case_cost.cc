@@ -35,9 +35,9 @@ double sampled_share(const CaseProblem& problem, const CheckBudget& budget) {
 
 }  // namespace
 
-CaseCost::CaseCost(const Device& device, const TimingOptions& timing,
+CaseCost::CaseCost(const Device& device, const Method& method,
                    const std::vector<CaseRecord>& measured)
-    : device_(device.info()), budget_(device.check_budget()), timing_(timing) {
+    : device_(device.info()), budget_(device.check_budget()), method_(method) {
   std::vector<double> corrections;
   for (const CaseRecord& record : measured) {
     if (record.elapsed_s && record.status != Status::kFailed) {
@@ -58,7 +58,7 @@ double CaseCost::rule(const CaseRecord& planned) const {
                       host_flops(planned) / kHostFlopsPerSecond;
   if (device_.kind != DeviceKind::kGpu) return host;
   const double launch = launch_seconds(planned);
-  if (!timing_.is_wanted) return host + kVerifyingLaunches * launch;
+  if (!is_timed(method_)) return host + kVerifyingLaunches * launch;
   return host + kVerifyingLaunches * launch + sampling_seconds(launch);
 }
 
@@ -71,9 +71,9 @@ double CaseCost::host_flops(const CaseRecord& planned) const {
 }
 
 double CaseCost::sampling_seconds(double launch) const {
-  const int samples = std::max(timing_.min_samples, timing_.min_blocks * timing_.block_samples);
-  return timing_.warmup_ms * 1e-3 + std::clamp(samples * launch / timing_.duty_cycle,
-                                               timing_.min_seconds, timing_.max_seconds);
+  const int samples = std::max(*method_.min_samples, method_.min_blocks * *method_.block_samples);
+  return *method_.warmup_ms * 1e-3 + std::clamp(samples * launch / *method_.duty_cycle,
+                                                *method_.min_seconds, *method_.max_seconds);
 }
 
 double CaseCost::launch_seconds(const CaseRecord& planned) const {

@@ -11,8 +11,7 @@ namespace sparkbench {
 class CaseCost {
  public:
   /// `measured`: cases of an earlier run; those with an elapsed time correct the estimates.
-  CaseCost(const Device& device, const TimingOptions& timing,
-           const std::vector<CaseRecord>& measured);
+  CaseCost(const Device& device, const Method& method, const std::vector<CaseRecord>& measured);
 
   /// Seconds. On the host: generating inputs and checking (or emulating) the plan's sample at an
   /// assumed 1 GFLOP/s. On a GPU: a third of its peaks. Both are scaled by the measured cases' time
@@ -29,7 +28,7 @@ class CaseCost {
 
   const DeviceInfo& device_;
   CheckBudget budget_;
-  TimingOptions timing_;
+  Method method_;
   double correction_ = 1;
   bool is_corrected_ = false;
 };

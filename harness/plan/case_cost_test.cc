@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/devices/emulated_device.h"
+#include "results/record/record_fields.h"
 
 namespace sparkbench {
 namespace {
@@ -36,20 +37,20 @@ class FastGpu : public Device {
 
 TEST(CaseCost, OfAGpuIsItsSamplesAndRests) {
   const FastGpu gpu;
-  TimingOptions timing;
-  timing.min_samples = 100;
+  Method method;
+  method.min_samples = 100;
   const auto sampling = [&](double milliseconds, double duty_cycle) {
     const auto flops = static_cast<std::uint64_t>(milliseconds * 1e-3 * 100e12 / 3);
-    timing.duty_cycle = duty_cycle;
-    TimingOptions untimed;
-    untimed.is_wanted = false;
-    return CaseCost(gpu, timing, {}).seconds(case_of(flops)) -
-           CaseCost(gpu, untimed, {}).seconds(case_of(flops)) - timing.warmup_ms * 1e-3;
+    method.duty_cycle = duty_cycle;
+    Method untimed;
+    leave_untimed(untimed);
+    return CaseCost(gpu, method, {}).seconds(case_of(flops)) -
+           CaseCost(gpu, untimed, {}).seconds(case_of(flops)) - *method.warmup_ms * 1e-3;
   };
   EXPECT_NEAR(sampling(10, 1), 1.0, 1e-6);
   EXPECT_NEAR(sampling(10, 0.25), 4.0, 1e-6);
-  EXPECT_NEAR(sampling(1e-3, 1), timing.min_seconds, 1e-6);
-  EXPECT_NEAR(sampling(1000, 1), timing.max_seconds, 1e-6);
+  EXPECT_NEAR(sampling(1e-3, 1), *method.min_seconds, 1e-6);
+  EXPECT_NEAR(sampling(1000, 1), *method.max_seconds, 1e-6);
 }
 
 /// Two heads of head_dim 64.

@@ -90,10 +90,7 @@ void report_dry_run(const PlannedSweep& sweep, const SweepRequest& request,
   }
   const std::vector<CaseRecord> cases = cases_left(sweep, options, stored);
   if (!is_standard_output(options.json_file)) {
-    TimingOptions timing;
-    timing.is_wanted = request.is_timed;
-    timing.min_samples = options.min_samples;
-    const CaseCost cost(sweep.device(), timing, stored);
+    const CaseCost cost(sweep.device(), sweep.plan().method, stored);
     const TableView view = table_view({.width = options.table.width}, streams.out);
     print_cases(cases, cost, sweep.device(), view, streams.out);
   }

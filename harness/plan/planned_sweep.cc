@@ -14,6 +14,7 @@
 #include "harness/run/saved_outputs.h"
 #include "results/record/case_id.h"
 #include "results/record/provenance.h"
+#include "results/record/record_fields.h"
 #include "sweeps/list_flag.h"
 #include "sweeps/names.h"
 #include "sweeps/preset.h"
@@ -120,6 +121,10 @@ std::string kernels_asked_for(const SweepOptions& options, const Device& device)
   return options.outputs_file.empty() ? "*" : kernel_to_save(device);
 }
 
+/// Fields of the method that a flag of this name sets.
+constexpr std::string_view kMethodFlags[] = {"cache",      "min_samples",     "max_noise",
+                                             "duty_cycle", "tolerance_ratio", "deterministic"};
+
 std::map<std::string, std::string> resolve(const SweepRequest& request, const Device& device,
                                            const Method& method) {
   const SweepOptions& options = request.options;
@@ -128,15 +133,15 @@ std::map<std::string, std::string> resolve(const SweepRequest& request, const De
       {"device", device.name()},
       {"seed", std::to_string(options.seed)},
       {"input", method.input},
-      {"cache", options.cache},
-      {"min_samples", std::to_string(options.min_samples)},
-      {"max_noise", fmt::format("{}", options.max_noise)},
-      {"duty_cycle", fmt::format("{}", options.duty_cycle)},
-      {"tolerance_ratio", fmt::format("{}", options.tolerance_ratio)},
-      {"deterministic", options.is_deterministic ? "true" : "false"},
       {"verify", options.skips_verification ? "false" : "true"},
-      {"timeout", fmt::format("{}", options.timeout_s)},
+      {"timeout", fmt::format("{}", *options.method.timeout_s)},
   };
+  visit_fields(options.method, [&](const char* name, const auto& field) {
+    if (std::ranges::find(kMethodFlags, name) == std::end(kMethodFlags)) return;
+    if constexpr (IsOptional<std::remove_cvref_t<decltype(field)>>::value) {
+      resolved[name] = fmt::format("{}", *field);
+    }
+  });
   if (!options.preset.empty()) resolved["preset"] = options.preset;
   if (!options.tensors_file.empty()) resolved["tensors"] = options.tensors_file;
   if (!options.outputs_file.empty()) resolved["save_outputs"] = options.outputs_file;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "harness/cli/options/sweep_options.h"
+#include "results/record/record_fields.h"
 #include "sweeps/work.h"
 
 namespace sparkbench {
@@ -34,38 +35,22 @@ RunSettings make_run_settings(const SweepOptions& options, const Device& device,
                               const std::vector<SweepCase>& cases) {
   RunSettings settings;
   settings.input.seed = options.seed;
-  settings.is_deterministic = options.is_deterministic;
+  settings.is_deterministic = *options.method.deterministic;
   settings.is_verified = !options.skips_verification && !options.is_profiled;
   settings.is_profiled = options.is_profiled;
-  settings.tolerance.ratio = options.tolerance_ratio;
-  settings.timing.is_wanted = is_timed && !options.is_profiled;
-  settings.timing.flushes_l2 = options.cache == "cold";
-  settings.timing.min_samples = options.min_samples;
-  settings.timing.max_noise = options.max_noise;
-  settings.timing.duty_cycle = options.duty_cycle;
 
-  Method& method = settings.method;
+  Method& method = settings.method = options.method;
   method.flop_convention = kFlopConvention;
   method.input = inputs_of(cases);
-  if (has_backward(cases)) method.deterministic = options.is_deterministic;
-  if (settings.is_verified) {
-    method.oracle = "exact-fp64";
-    method.tolerance_ratio = options.tolerance_ratio;
+  if (!has_backward(cases)) method.deterministic.reset();
+  if (!settings.is_verified) {
+    method.oracle.reset();
+    method.tolerance_ratio.reset();
   }
-  if (!options.is_in_process) method.timeout_s = options.timeout_s;
-  if (settings.timing.is_wanted && device.info().kind == DeviceKind::kGpu) {
-    method.cache = options.cache;
-    if (settings.timing.flushes_l2) method.flush_bytes = 2 * device.info().l2_bytes.value_or(0);
-    method.warmup_ms = settings.timing.warmup_ms;
-    method.min_samples = options.min_samples;
-    method.max_noise = options.max_noise;
-    method.min_seconds = settings.timing.min_seconds;
-    method.max_seconds = settings.timing.max_seconds;
-    method.held = settings.timing.holds_stream;
-    method.block_samples = settings.timing.block_samples;
-    method.duty_cycle = options.duty_cycle;
-    method.statistic = "median";
-  }
+  if (options.is_in_process) method.timeout_s.reset();
+  if (method.cache == "cold") method.flush_bytes = 2 * device.info().l2_bytes.value_or(0);
+  const bool has_clock = device.info().kind == DeviceKind::kGpu;
+  if (!is_timed || options.is_profiled || !has_clock) leave_untimed(method);
   return settings;
 }
 

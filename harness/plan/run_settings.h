@@ -22,17 +22,20 @@ using CaseHook = std::function<void(const std::string& case_id)>;
 struct RunSettings {
   InputSpec input;
   std::shared_ptr<const OwnLayer> own_layer;  // null unless layers have the user's own tensors
-  TimingOptions timing;
-  bool is_deterministic = false;  // for the backward pass
+  bool is_deterministic = false;              // for the backward pass
   bool is_verified = true;
   bool keeps_outputs = false;  // for every case, for CaseRunner::outputs()
   bool times_parts = false;    // for candidates that have parts
   bool is_profiled = false;    // only launches each candidate once
-  Tolerance tolerance;
-  Method method;         // as recorded
-  CaseHook before_case;  // may be empty
+  Method method;               // as recorded
+  CaseHook before_case;        // may be empty
   /// Used to predict a V100's times; null: no predictions. Must outlive the run.
   const CyclesFile* cycles = &embedded_cycles();
+
+  /// The error allowed. Without a verdict, any.
+  Tolerance tolerance() const {
+    return {.ratio = method.tolerance_ratio.value_or(Tolerance{}.ratio)};
+  }
 };
 
 /// For generated inputs. `is_timed`: whether the command measures time if the device can.

@@ -17,6 +17,7 @@
 #include "kernels/machine/out_of_device_memory.h"
 #include "kernels/unsupported_error.h"
 #include "results/record/case_id.h"
+#include "results/record/record_fields.h"
 #include "results/record/speedup.h"
 
 namespace sparkbench {
@@ -147,7 +148,7 @@ void CaseRunner::prepare_problem(const CaseProblem& problem) {
 
 RunOptions CaseRunner::run_options(const CaseRecord& record) const {
   return {record.problem.pass, settings_.is_deterministic, settings_.keeps_outputs,
-          settings_.timing};
+          settings_.method};
 }
 
 bool CaseRunner::inputs_overflow() const {
@@ -176,8 +177,8 @@ void CaseRunner::measure(const Candidate& candidate, CaseRecord& record) {
     record.status = Status::kIncorrect;
     record.reason = Reason{"E-FINDING", describe(outcome.emulation->findings.front())};
   }
-  if (settings_.timing.is_wanted) time(candidate, record);
-  if (settings_.timing.is_wanted && settings_.times_parts) time_parts(candidate, record);
+  if (is_timed(settings_.method)) time(candidate, record);
+  if (is_timed(settings_.method) && settings_.times_parts) time_parts(candidate, record);
   outputs_ = std::move(outcome.outputs);
 }
 
@@ -189,7 +190,7 @@ bool CaseRunner::is_judged_without_dropout(const Candidate& candidate,
 
 void CaseRunner::judge_without_dropout(const SweepCase& sweep_case, CaseRecord& record) {
   RunSettings settings = settings_;
-  settings.timing.is_wanted = false;
+  leave_untimed(settings.method);
   settings.keeps_outputs = false;
   settings.before_case = {};
   SweepCase without_dropout = sweep_case;
@@ -235,7 +236,7 @@ void CaseRunner::verify(const Candidate& candidate, const RunOutcome& outcome, C
   if (!input_warnings_) input_warnings_ = warn_of_telling_nothing(*data_, gradients_.get());
   record.warnings.insert(record.warnings.end(), input_warnings_->begin(), input_warnings_->end());
   const std::string why =
-      judge_outputs({candidate, settings_.tolerance}, *data_, gradients_.get(), outcome, record);
+      judge_outputs({candidate, settings_.tolerance()}, *data_, gradients_.get(), outcome, record);
   if (why.empty()) return;
   record.status = Status::kIncorrect;
   record.reason = Reason{"E-INCORRECT", why};

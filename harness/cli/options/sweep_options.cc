@@ -84,20 +84,23 @@ constexpr const char* kTimingFlags[] = {"--cache", "--min-samples", "--max-noise
 constexpr const char* kUnverifiedFlags[] = {"--no-verify", "--profile"};
 
 void add_timing_flags(CLI::App& command, SweepOptions& options, const char* group) {
-  command.add_option("--cache", options.cache, "cold (L2 flushed before each sample) or hot")
+  command
+      .add_option("--cache", *options.method.cache, "cold (L2 flushed before each sample) or hot")
       ->group(group)
       ->check(one_of({"cold", "hot"}))
       ->capture_default_str();
-  command.add_option("--min-samples", options.min_samples, "samples of a timed case")
+  command.add_option("--min-samples", *options.method.min_samples, "samples of a timed case")
       ->group(group)
       ->check(whole_number(2, 1000000))
       ->capture_default_str();
-  command.add_option("--max-noise", options.max_noise, "relative error of the median to stop at")
+  command
+      .add_option("--max-noise", *options.method.max_noise,
+                  "relative error of the median to stop at")
       ->group(group)
       ->check(within(1e-6, 1.0))
       ->capture_default_str();
   command
-      .add_option("--duty-cycle", options.duty_cycle,
+      .add_option("--duty-cycle", *options.method.duty_cycle,
                   "largest share of time that the GPU is busy while a case is timed")
       ->group(group)
       ->check(within(0.01, 1.0))
@@ -115,13 +118,13 @@ void add_method_flags(CLI::App& command, SweepOptions& options, bool is_timed) {
       ->capture_default_str();
   add_timing_flags(command, options, is_timed ? group : "");
   command
-      .add_option("--tolerance-ratio", options.tolerance_ratio,
+      .add_option("--tolerance-ratio", *options.method.tolerance_ratio,
                   "allowed error over that of the unfused computation")
       ->group(group)
       ->check(within(1e-6, 1e6))
       ->capture_default_str();
   command
-      .add_flag("--deterministic", options.is_deterministic,
+      .add_flag("--deterministic", *options.method.deterministic,
                 "backward: gradients with the same bits in every run")
       ->group(group);
   command.add_flag("--no-verify", options.skips_verification, "do not compare with the oracle")
@@ -131,7 +134,7 @@ void add_method_flags(CLI::App& command, SweepOptions& options, bool is_timed) {
 void add_execution_flags(CLI::App& command, SweepOptions& options, bool is_timed) {
   const char* const group = "Execution";
   command
-      .add_option("--timeout", options.timeout_s,
+      .add_option("--timeout", *options.method.timeout_s,
                   "time limit of a case in seconds; a worker has at least 60 to start")
       ->group(group)
       ->check(within(1e-3, 1e9))

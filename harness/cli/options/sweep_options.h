@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/cli/options/table_options.h"
+#include "results/record/run_record.h"
 #include "sweeps/axis_flags.h"
 
 namespace CLI {
@@ -22,13 +23,7 @@ struct SweepOptions {
   std::string preset;
   std::string device = "auto";
   std::uint64_t seed = 0;
-  std::string cache = "cold";
-  int min_samples = 20;
-  double max_noise = 0.005;
-  double duty_cycle = 0.5;
-  double tolerance_ratio = 2.0;
-  double timeout_s = 600.0;  // per case in a worker
-  bool is_deterministic = false;
+  Method method;
   bool skips_verification = false;
   bool stops_at_first_failure = false;
   bool is_dry_run = false;
