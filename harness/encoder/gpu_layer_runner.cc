@@ -4,11 +4,11 @@
 #include <utility>
 
 #include "harness/encoder/layer_verdict.h"
-#include "harness/timing/statistics.h"
 #include "harness/timing/timing_record.h"
 #include "kernels/machine/out_of_device_memory.h"
 #include "results/record/case_id.h"
 #include "results/record/speedup.h"
+#include "results/study/statistics.h"
 
 namespace sparkbench {
 namespace {

@@ -12,13 +12,13 @@
 #include "harness/run/case_verdict.h"
 #include "harness/run/outcome_record.h"
 #include "harness/run/problems/telling_inputs.h"
-#include "harness/timing/statistics.h"
 #include "harness/timing/timing_record.h"
 #include "kernels/machine/out_of_device_memory.h"
 #include "kernels/unsupported_error.h"
 #include "results/record/case_id.h"
 #include "results/record/record_fields.h"
 #include "results/record/speedup.h"
+#include "results/study/statistics.h"
 
 namespace sparkbench {
 namespace {

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "harness/timing/gpu_timer.h"
-#include "harness/timing/statistics.h"
+#include "results/study/statistics.h"
 
 namespace sparkbench {
 namespace {

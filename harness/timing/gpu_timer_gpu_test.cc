@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "harness/devices/gpu_device.h"
-#include "harness/timing/statistics.h"
+#include "results/study/statistics.h"
 
 namespace sparkbench {
 namespace {

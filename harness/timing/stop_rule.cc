@@ -1,6 +1,6 @@
 #include "harness/timing/stop_rule.h"
 
-#include "harness/timing/statistics.h"
+#include "results/study/statistics.h"
 
 namespace sparkbench {
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "harness/timing/statistics.h"
+#include "results/study/statistics.h"
 
 namespace sparkbench {
 namespace {
