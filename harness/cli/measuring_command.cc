@@ -34,7 +34,7 @@ void tell_where_it_stopped(const SweepResult& result, const SweepRequest& reques
 void tell_cost_of_saving(const PlannedSweep& sweep, const SweepOptions& options,
                          std::ostream& err) {
   if (options.outputs_file.empty() || options.is_quiet) return;
-  const std::string cost = cost_of_saving(sweep.cases().front(), sweep.device());
+  const std::string cost = cost_of_saving(sweep.plan().cases.front().problem, sweep.device());
   if (!cost.empty()) err << cost << '\n';
 }
 

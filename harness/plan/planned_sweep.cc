@@ -162,8 +162,8 @@ PlannedSweep::PlannedSweep(const SweepRequest& request, const std::string& devic
         read_own_tensors(options.tensors_file, host_memory_bytes()));
   }
   device_ = open_device(device_name);
-  cases_ = expand(request, *device_, tensors.get(), layer.get());
-  RunSettings settings = make_run_settings(options, *device_, request.is_timed, cases_);
+  const std::vector<SweepCase> cases = expand(request, *device_, tensors.get(), layer.get());
+  RunSettings settings = make_run_settings(options, *device_, request.is_timed, cases);
   if (tensors != nullptr) use_tensors(std::move(tensors), settings);
   if (layer != nullptr) use_layer(std::move(layer), settings);
   settings.keeps_outputs = !options.outputs_file.empty();
@@ -177,20 +177,13 @@ PlannedSweep::PlannedSweep(const SweepRequest& request, const std::string& devic
   plan_.run.resolved = resolve(request, *device_, settings.method);
   runner_ = std::make_unique<CaseRunner>(*device_, std::move(settings));
   std::string ids;
-  for (const SweepCase& sweep_case : cases_) {
+  for (const SweepCase& sweep_case : cases) {
     plan_.cases.push_back(runner_->begin(sweep_case));
     ids += plan_.cases.back().id + "\n";
     plan_.cases.back().position = plan_.cases.size() - 1;
     plan_.cases.back().provenance = provenance_of(plan_);
   }
   plan_.run.resolved[kGrid] = to_hex(fnv1a(ids));
-}
-
-CaseRecord PlannedSweep::run(std::size_t position) {
-  CaseRecord record = runner_->run(cases_.at(position));
-  record.position = position;
-  record.provenance = provenance_of(plan_);
-  return record;
 }
 
 }  // namespace sparkbench

@@ -32,17 +32,15 @@ class PlannedSweep {
   const RunRecord& plan() const { return plan_; }
 
   /// Runs the case at this position of the plan.
-  CaseRecord run(std::size_t position);
+  CaseRecord run(std::size_t position) { return runner_->finish(plan_.cases.at(position)); }
 
   /// The last case's outputs, if they are to be saved and it finished.
   std::optional<PassOutputs> take_outputs() { return runner_->take_outputs(); }
 
   const Device& device() const { return *device_; }
-  const std::vector<SweepCase>& cases() const { return cases_; }
 
  private:
   std::unique_ptr<Device> device_;
-  std::vector<SweepCase> cases_;
   std::unique_ptr<CaseRunner> runner_;
   RunRecord plan_;
 };

@@ -50,18 +50,21 @@ const Candidate& CaseRunner::find_candidate(const std::string& name) const {
   throw std::invalid_argument("no candidate is called " + name);
 }
 
-CaseRecord CaseRunner::run(const SweepCase& sweep_case) {
+CaseRecord CaseRunner::begin(const SweepCase& sweep_case) const {
+  return start_record(sweep_case, find_candidate(sweep_case.kernel), device_, settings_);
+}
+
+CaseRecord CaseRunner::finish(CaseRecord record) {
   const auto start = std::chrono::steady_clock::now();
-  const Candidate& candidate = find_candidate(sweep_case.kernel);
-  CaseRecord record = start_record(sweep_case, candidate, device_, settings_);
   outputs_.reset();
   if (!is_attempted(record)) return record;
+  const Candidate& candidate = find_candidate(record.kernel);
   try {
     if (settings_.before_case) settings_.before_case(record.id);
     if (record.layer) {
-      run_layer(sweep_case, candidate, record);
+      run_layer(candidate, record);
     } else {
-      run_attention(sweep_case, candidate, record);
+      run_attention(candidate, record);
     }
   } catch (const UnsupportedError& error) {
     record.status = Status::kSkipped;
@@ -78,10 +81,9 @@ CaseRecord CaseRunner::run(const SweepCase& sweep_case) {
   return record;
 }
 
-void CaseRunner::run_attention(const SweepCase& sweep_case, const Candidate& candidate,
-                               CaseRecord& record) {
-  if (is_judged_without_dropout(candidate, sweep_case.problem)) {
-    judge_without_dropout(sweep_case, record);
+void CaseRunner::run_attention(const Candidate& candidate, CaseRecord& record) {
+  if (is_judged_without_dropout(candidate, record.problem)) {
+    judge_without_dropout(record);
     if (record.status != Status::kOk) return;
   }
   prepare_problem(record.problem);
@@ -93,15 +95,14 @@ void CaseRunner::run_attention(const SweepCase& sweep_case, const Candidate& can
   measure(candidate, record);
 }
 
-void CaseRunner::run_layer(const SweepCase& sweep_case, const Candidate& candidate,
-                           CaseRecord& record) {
+void CaseRunner::run_layer(const Candidate& candidate, CaseRecord& record) {
   candidate.add_mask_plan(record.problem, *record.mask_work);
   if (device_.info().kind == DeviceKind::kEmulated) {
     return emulated_layers_.run(candidate, settings_, record);
   }
-  const bool has_other_mask = is_judged_without_dropout(candidate, sweep_case.problem);
+  const bool has_other_mask = is_judged_without_dropout(candidate, record.problem);
   if (has_other_mask) {
-    judge_without_dropout(sweep_case, record);
+    judge_without_dropout(record);
     if (record.status != Status::kOk) return;
   }
   gpu_layers_.run(candidate, find_candidate(std::string(kCublasFp16.name)), device_, settings_,
@@ -113,10 +114,6 @@ void CaseRunner::fail(Reason reason, CaseRecord& record) {
   record.reason = std::move(reason);
   problem_id_.clear();  // after a failure the device gets new inputs
   gpu_layers_.forget();
-}
-
-CaseRecord CaseRunner::begin(const SweepCase& sweep_case) const {
-  return start_record(sweep_case, find_candidate(sweep_case.kernel), device_, settings_);
 }
 
 void CaseRunner::prepare_problem(const CaseProblem& problem) {
@@ -188,12 +185,12 @@ bool CaseRunner::is_judged_without_dropout(const Candidate& candidate,
          problem.dropout().threshold != 0;
 }
 
-void CaseRunner::judge_without_dropout(const SweepCase& sweep_case, CaseRecord& record) {
+void CaseRunner::judge_without_dropout(CaseRecord& record) {
   RunSettings settings = settings_;
   leave_untimed(settings.method);
   settings.keeps_outputs = false;
   settings.before_case = {};
-  SweepCase without_dropout = sweep_case;
+  SweepCase without_dropout{record.kernel, record.problem};
   without_dropout.problem.dropout_p = 0.0f;
   CaseRecord judged = CaseRunner(device_, std::move(settings)).run(without_dropout);
   record.status = judged.status;

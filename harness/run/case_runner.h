@@ -22,19 +22,21 @@ class CaseRunner {
   /// it will not run.
   CaseRecord begin(const SweepCase& sweep_case) const;
 
-  /// Never throws for a case's failure: that becomes its status and reason. Cases of one problem
-  /// should be adjacent, with the references first: they share the problem's inputs and oracle, and
-  /// a kernel's samples alternate with the reference that was timed before it. Only verified cases
-  /// are timed.
-  CaseRecord run(const SweepCase& sweep_case);
+  /// Runs a case whose record begin() made. Never throws for a case's failure: that becomes its
+  /// status and reason. Cases of one problem should be adjacent, with the references first: they
+  /// share the problem's inputs and oracle, and a kernel's samples alternate with the reference
+  /// that was timed before it. Only verified cases are timed.
+  CaseRecord finish(CaseRecord record);
+
+  CaseRecord run(const SweepCase& sweep_case) { return finish(begin(sweep_case)); }
 
   /// The last case's outputs, if the settings keep them and it finished. Moves them out.
   std::optional<PassOutputs> take_outputs() { return std::exchange(outputs_, std::nullopt); }
 
  private:
   const Candidate& find_candidate(const std::string& name) const;
-  void run_attention(const SweepCase& sweep_case, const Candidate& candidate, CaseRecord& record);
-  void run_layer(const SweepCase& sweep_case, const Candidate& candidate, CaseRecord& record);
+  void run_attention(const Candidate& candidate, CaseRecord& record);
+  void run_layer(const Candidate& candidate, CaseRecord& record);
   void fail(Reason reason, CaseRecord& record);
   void prepare_problem(const CaseProblem& problem);
   bool inputs_overflow() const;
@@ -42,7 +44,7 @@ class CaseRunner {
   void measure(const Candidate& candidate, CaseRecord& record);
   bool is_judged_without_dropout(const Candidate& candidate, const Problem& problem) const;
   /// Verifies the same case without dropout; does not time it.
-  void judge_without_dropout(const SweepCase& sweep_case, CaseRecord& record);
+  void judge_without_dropout(CaseRecord& record);
   void verify(const Candidate& candidate, const RunOutcome& outcome, CaseRecord& record);
   void time(const Candidate& candidate, CaseRecord& record);
   void time_parts(const Candidate& candidate, CaseRecord& record);

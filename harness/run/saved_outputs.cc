@@ -75,8 +75,7 @@ void check_savable(const std::vector<SweepCase>& cases, const Device& device) {
   }
 }
 
-std::string cost_of_saving(const SweepCase& sweep_case, const Device& device) {
-  const CaseProblem& problem = sweep_case.problem;
+std::string cost_of_saving(const CaseProblem& problem, const Device& device) {
   const double flops = static_cast<double>(useful_flops(problem.pass, problem));
   const double usual_flops = device.check_budget().emulate_flops;
   if (flops <= usual_flops) return {};

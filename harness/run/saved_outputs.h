@@ -19,7 +19,7 @@ std::string kernel_to_save(const Device& device);
 void check_savable(const std::vector<SweepCase>& cases, const Device& device);
 
 /// One line if the device would normally compute only a sample of the problem, else empty.
-std::string cost_of_saving(const SweepCase& sweep_case, const Device& device);
+std::string cost_of_saving(const CaseProblem& problem, const Device& device);
 
 /// The file: o and, for a pass with a backward one, dq, dk and dv, F16, [batch, seqlen, heads,
 /// head_dim]; lse, F32, [batch, heads, seqlen_q]. For varlen these are [total, heads, head_dim] and
