@@ -80,7 +80,7 @@ void print_cases(const std::vector<CaseRecord>& cases, const CaseCost& cost, con
 void report_dry_run(const PlannedSweep& sweep, const SweepRequest& request,
                     const Streams& streams) {
   const SweepOptions& options = request.options;
-  check_outputs(options);
+  check_outputs(options.files, runs_beside(options), options.tensors_file);
   if (!options.out_folder.empty()) RunFolder::check_new(options.out_folder);
   std::vector<CaseRecord> stored;
   if (!options.resume_folder.empty()) {
@@ -89,13 +89,13 @@ void report_dry_run(const PlannedSweep& sweep, const SweepRequest& request,
                  .cases;
   }
   const std::vector<CaseRecord> cases = cases_left(sweep, options, stored);
-  if (!is_standard_output(options.json_file)) {
+  if (!is_standard_output(options.files.json)) {
     const CaseCost cost(sweep.device(), sweep.plan().method, stored);
     const TableView view = table_view({.width = options.table.width}, streams.out);
     print_cases(cases, cost, sweep.device(), view, streams.out);
   }
-  if (!options.json_file.empty()) {
-    write_output(options.json_file, planned_to_json(cases), streams.out);
+  if (!options.files.json.empty()) {
+    write_output(options.files.json, planned_to_json(cases), streams.out);
   }
 }
 

@@ -99,7 +99,7 @@ std::vector<SweepCase> expand(const SweepRequest& request, const Device& device,
   const SweepOptions& options = request.options;
   const std::vector<std::string> known = known_kernels(options.axes, device);
   AxisFlags flags = options.axes;
-  const bool saves = !options.outputs_file.empty();
+  const bool saves = !options.files.outputs.empty();
   if (saves && !flags.contains("--kernel")) flags["--kernel"] = kernel_to_save(device);
   check_are_here(flags, known, device);
   if (tensors != nullptr) use_extents(tensors->extents, flags);
@@ -118,7 +118,7 @@ std::vector<SweepCase> expand(const SweepRequest& request, const Device& device,
 std::string kernels_asked_for(const SweepOptions& options, const Device& device) {
   const auto given = options.axes.find("--kernel");
   if (given != options.axes.end()) return given->second;
-  return options.outputs_file.empty() ? "*" : kernel_to_save(device);
+  return options.files.outputs.empty() ? "*" : kernel_to_save(device);
 }
 
 /// Fields of the method that a flag of this name sets.
@@ -144,7 +144,7 @@ std::map<std::string, std::string> resolve(const SweepRequest& request, const De
   });
   if (!options.preset.empty()) resolved["preset"] = options.preset;
   if (!options.tensors_file.empty()) resolved["tensors"] = options.tensors_file;
-  if (!options.outputs_file.empty()) resolved["save_outputs"] = options.outputs_file;
+  if (!options.files.outputs.empty()) resolved["save_outputs"] = options.files.outputs;
   if (!options.shard.empty()) resolved["shard"] = options.shard;
   return resolved;
 }
@@ -166,7 +166,7 @@ PlannedSweep::PlannedSweep(const SweepRequest& request, const std::string& devic
   RunSettings settings = make_run_settings(options, *device_, request.is_timed, cases);
   if (tensors != nullptr) use_tensors(std::move(tensors), settings);
   if (layer != nullptr) use_layer(std::move(layer), settings);
-  settings.keeps_outputs = !options.outputs_file.empty();
+  settings.keeps_outputs = !options.files.outputs.empty();
   settings.before_case = request.before_case;
   settings.times_parts = request.times_parts;
   settings.cycles = request.is_timed ? request.cycles : nullptr;

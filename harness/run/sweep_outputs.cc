@@ -37,45 +37,39 @@ void require_harmless(const OutputFile& file, const std::string& run, std::strin
 
 }  // namespace
 
-std::vector<OutputFile> output_files(const SweepOptions& options) {
-  std::vector<OutputFile> files = {
-      {"--json", options.json_file},   {"--csv", options.csv_file},
-      {"--md", options.markdown_file}, {"--html", options.html_file},
-      {"--save-outputs", options.outputs_file}};
-  std::erase_if(files, [](const auto& file) { return file.second.empty(); });
-  return files;
+RunsBeside runs_beside(const SweepOptions& options) {
+  return {.own = {options.out_folder, options.resume_folder}, .read = {}};
 }
 
-void check_outputs(const SweepOptions& options, const RunsRead& runs) {
-  const auto files = output_files(options);
+void check_outputs(const OutputFiles& outputs, const RunsBeside& runs,
+                   const std::string& tensors_file) {
+  const auto files = files_asked_for(outputs);
   for (std::size_t i = 0; i < files.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
       if (!is_same_output(files[i].second, files[j].second)) continue;
       throw UsageError(fmt::format("{} and {}: both write to '{}'; give them different files",
                                    files[j].first, files[i].first, files[i].second));
     }
-    if (!options.tensors_file.empty() && is_same_output(files[i].second, options.tensors_file)) {
+    if (!tensors_file.empty() && is_same_output(files[i].second, tensors_file)) {
       throw UsageError(fmt::format("{}: '{}' is what --tensors reads; give another file",
                                    files[i].first, files[i].second));
     }
-    const std::string_view derived = derived_file(files[i].first);
-    require_harmless(files[i], options.out_folder, derived);
-    require_harmless(files[i], options.resume_folder, derived);
-    for (const std::string& run : runs.paths) {
-      require_harmless(files[i], run, runs.may_be_derived_anew ? derived : "");
+    for (const std::string& run : runs.own) {
+      require_harmless(files[i], run, derived_file(files[i].first));
     }
+    for (const std::string& run : runs.read) require_harmless(files[i], run, "");
     check_writable(files[i].first, files[i].second);
   }
 }
 
-std::ostream& report_stream(const SweepOptions& options, const Streams& streams) {
-  const auto files = output_files(options);
+std::ostream& report_stream(const OutputFiles& outputs, const Streams& streams) {
+  const auto files = files_asked_for(outputs);
   const bool is_stdout_taken = std::any_of(
       files.begin(), files.end(), [](const auto& file) { return is_standard_output(file.second); });
   return is_stdout_taken ? streams.err : streams.out;
 }
 
-void write_outputs(const SweepOptions& options, const RunRecord& run, const Streams& streams) {
+void write_outputs(const OutputFiles& files, const RunRecord& run, const Streams& streams) {
   std::exception_ptr first_error;
   const auto write = [&](const std::string& path, auto format) {
     if (path.empty()) return;
@@ -85,23 +79,21 @@ void write_outputs(const SweepOptions& options, const RunRecord& run, const Stre
       if (!first_error) first_error = std::current_exception();
     }
   };
-  write(options.json_file, run_to_json);
-  write(options.csv_file, options.csv_has_all_columns ? cases_to_csv : cases_to_lean_csv);
-  write(options.markdown_file, format_summary_markdown);
-  write(options.html_file, format_html_page);
+  write(files.json, run_to_json);
+  write(files.csv, files.csv_has_all_columns ? cases_to_csv : cases_to_lean_csv);
+  write(files.markdown, format_summary_markdown);
+  write(files.html, format_html_page);
   if (first_error) std::rethrow_exception(first_error);
 }
 
-void save_outputs(const SweepOptions& options, const SweepResult& result, const Streams& streams) {
-  if (options.outputs_file.empty() || result.run.cases.empty()) return;
+void save_outputs(const std::string& file, const SweepResult& result, const Streams& streams) {
+  if (file.empty() || result.run.cases.empty()) return;
   const CaseRecord& record = result.run.cases.front();
   if (!result.outputs) {
-    throw OutputError(fmt::format("--save-outputs: nothing was written to '{}', since {}",
-                                  options.outputs_file,
+    throw OutputError(fmt::format("--save-outputs: nothing was written to '{}', since {}", file,
                                   record.reason ? record.reason->message : "nothing was run"));
   }
-  write_output(options.outputs_file, outputs_to_safetensors(*result.outputs, record, result.run),
-               streams.out);
+  write_output(file, outputs_to_safetensors(*result.outputs, record, result.run), streams.out);
 }
 
 }  // namespace sparkbench

@@ -5,7 +5,6 @@
 #include <iosfwd>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "harness/plan/planned_sweep.h"
@@ -24,29 +23,29 @@ struct SweepResult {
   std::optional<PassOutputs> outputs;  // to be saved, if that case finished
 };
 
-/// Stored runs that a command reads.
-struct RunsRead {
-  std::vector<std::string> paths;
-  bool may_be_derived_anew = false;  // --json may write a run's own run.json, --csv its cases.csv
+/// Stored runs that no output may overwrite. Empty paths are ignored.
+struct RunsBeside {
+  std::vector<std::string> own;   // --json may write the run's run.json, --csv its cases.csv
+  std::vector<std::string> read;  // none of their files may be written
 };
 
-using OutputFile = std::pair<const char*, std::string>;  // its flag, its path
-
-/// The requested files.
-std::vector<OutputFile> output_files(const SweepOptions& options);
+/// The folders of --out and --resume.
+RunsBeside runs_beside(const SweepOptions& options);
 
 /// Called before the first case. Throws UsageError and OutputError if an output cannot be written,
-/// or would overwrite an input or a file of the run in progress.
-void check_outputs(const SweepOptions& options, const RunsRead& runs = {});
+/// or would overwrite another one, `tensors_file` or a file of one of the runs.
+void check_outputs(const OutputFiles& files, const RunsBeside& runs,
+                   const std::string& tensors_file = "");
 
 /// The stream for people: the error stream if an output uses the standard one.
-std::ostream& report_stream(const SweepOptions& options, const Streams& streams);
+std::ostream& report_stream(const OutputFiles& files, const Streams& streams);
 
 /// Writes --json, --csv, --md and --html. Writes all that it can before it throws OutputError for
 /// one that failed.
-void write_outputs(const SweepOptions& options, const RunRecord& run, const Streams& streams);
+void write_outputs(const OutputFiles& files, const RunRecord& run, const Streams& streams);
 
-/// Writes --save-outputs. Throws OutputError, also if there is nothing to write.
-void save_outputs(const SweepOptions& options, const SweepResult& result, const Streams& streams);
+/// Writes --save-outputs if `file` is not empty. Throws OutputError, also if there is nothing to
+/// write.
+void save_outputs(const std::string& file, const SweepResult& result, const Streams& streams);
 
 }  // namespace sparkbench
