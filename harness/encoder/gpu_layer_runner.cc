@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "harness/encoder/layer_verdict.h"
+#include "harness/encoder/own_layer.h"
 #include "harness/timing/timing_record.h"
 #include "kernels/machine/out_of_device_memory.h"
 #include "results/record/case_id.h"
@@ -64,10 +65,11 @@ void GpuLayerRunner::prepare(Device& device, const RunSettings& settings,
   loaded_ = nullptr;
   auto made = std::make_shared<Loaded>();
   const LayerShape& shape = problem.layer.value();
+  const auto* own = dynamic_cast<const OwnLayer*>(settings.own.get());
   made->key = key;
   made->tensors =
-      settings.own_layer != nullptr
-          ? repeated(settings.own_layer->tensors, problem.batch)
+      own != nullptr
+          ? repeated(own->tensors, problem.batch)
           : make_layer_tensors(shape, static_cast<int>(problem.Problem::total_q()), problem.seed);
   made->layer = device.load_layer({shape, problem, made->tensors});
   loaded_ = std::move(made);
@@ -131,7 +133,7 @@ void GpuLayerRunner::time(const LayerVariant& variant, const Candidate& unfused,
 void GpuLayerRunner::run(const Candidate& candidate, const Candidate& unfused, Device& device,
                          const RunSettings& settings, bool is_verified, CaseRecord& record) {
   prepare(device, settings, record.problem);
-  if (settings.own_layer != nullptr && record.problem.batch > 1) {
+  if (settings.own != nullptr && record.problem.batch > 1) {
     record.warnings.push_back({"W-REPEATED-SEQUENCE",
                                "the file's first sequence stands for all of the batch",
                                static_cast<double>(record.problem.batch)});

@@ -83,6 +83,14 @@ void read_tensors(TensorFile& file, OwnLayer& layer) {
 
 }  // namespace
 
+AxisFlags OwnLayer::extents() const {
+  return {{"--hidden", std::to_string(shape.hidden)},
+          {"--ffn", std::to_string(shape.ffn)},
+          {"--bias", shape.bias ? "true" : "false"},
+          {"--seqlen", std::to_string(seqlen)},
+          {"--batch", std::to_string(batch)}};
+}
+
 OwnLayer read_own_layer(const std::string& path) {
   try {
     TensorFile file(path);

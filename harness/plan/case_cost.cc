@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "harness/run/problems/check_plan.h"
 #include "results/study/kernel_statistics.h"
 
 namespace sparkbench {
@@ -15,29 +14,11 @@ constexpr double kPeakFraction = 1.0 / 3;    // assumed for an attention kernel
 constexpr double kUnknownTflops = 10, kUnknownGbps = 300;  // for a chip outside the table
 constexpr int kVerifyingLaunches = 3;
 
-double share_of(std::size_t rows, double all) {
-  return std::min(1.0, static_cast<double>(rows) / std::max(1.0, all));
-}
-
-/// The share of all FLOPs for the check plan's rows: at least a minimum of rows, however long
-/// sequences are. A backward pass computes O and LSE, 2 of its 5 products, for the rows that it
-/// depends on.
-double sampled_share(const CaseProblem& problem, const CheckBudget& budget) {
-  const auto rows = static_cast<double>(problem.lse_elements());
-  if (problem.pass == Pass::kForward) {
-    return share_of(make_check_plan(problem, budget).rows.size(), rows);
-  }
-  constexpr double kForwardShare = 0.4;
-  const GradientPlan plan = make_gradient_plan(problem, budget);
-  return kForwardShare * share_of(plan.forward_rows.size(), rows) +
-         (1 - kForwardShare) * share_of(plan.rows.dq.size(), rows);
-}
-
 }  // namespace
 
-CaseCost::CaseCost(const Device& device, const Method& method,
+CaseCost::CaseCost(const Device& device, const Workloads& workloads, const Method& method,
                    const std::vector<CaseRecord>& measured)
-    : device_(device.info()), budget_(device.check_budget()), method_(method) {
+    : device_(device.info()), workloads_(workloads), method_(method) {
   std::vector<double> corrections;
   for (const CaseRecord& record : measured) {
     if (record.elapsed_s && record.status != Status::kFailed) {
@@ -55,19 +36,11 @@ double CaseCost::seconds(const CaseRecord& planned) const {
 
 double CaseCost::rule(const CaseRecord& planned) const {
   const double host = kHostSeconds + static_cast<double>(planned.bytes) / kHostBytesPerSecond +
-                      host_flops(planned) / kHostFlopsPerSecond;
+                      workloads_.of(planned.problem).host_flops(planned) / kHostFlopsPerSecond;
   if (device_.kind != DeviceKind::kGpu) return host;
   const double launch = launch_seconds(planned);
   if (!is_timed(method_)) return host + kVerifyingLaunches * launch;
   return host + kVerifyingLaunches * launch + sampling_seconds(launch);
-}
-
-double CaseCost::host_flops(const CaseRecord& planned) const {
-  const auto flops = static_cast<double>(planned.flops);
-  const bool is_gpu = device_.kind == DeviceKind::kGpu;
-  const double most = is_gpu ? budget_.oracle_flops : budget_.emulate_flops;
-  if (flops <= most || planned.problem.layer) return std::min(flops, most);
-  return flops * sampled_share(planned.problem, budget_);
 }
 
 double CaseCost::sampling_seconds(double launch) const {

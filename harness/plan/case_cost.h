@@ -3,15 +3,17 @@
 
 #include <vector>
 
-#include "harness/devices/device.h"
+#include "harness/run/case_workload.h"
 #include "results/record/case_record.h"
 
 namespace sparkbench {
 
 class CaseCost {
  public:
-  /// `measured`: cases of an earlier run; those with an elapsed time correct the estimates.
-  CaseCost(const Device& device, const Method& method, const std::vector<CaseRecord>& measured);
+  /// The workloads must outlive this. `measured`: cases of an earlier run; those with an elapsed
+  /// time correct the estimates.
+  CaseCost(const Device& device, const Workloads& workloads, const Method& method,
+           const std::vector<CaseRecord>& measured);
 
   /// Seconds. On the host: generating inputs and checking (or emulating) the plan's sample at an
   /// assumed 1 GFLOP/s. On a GPU: a third of its peaks. Both are scaled by the measured cases' time
@@ -22,12 +24,11 @@ class CaseCost {
 
  private:
   double rule(const CaseRecord& planned) const;
-  double host_flops(const CaseRecord& planned) const;
   double sampling_seconds(double launch) const;
   double launch_seconds(const CaseRecord& planned) const;
 
   const DeviceInfo& device_;
-  CheckBudget budget_;
+  const Workloads& workloads_;
   Method method_;
   double correction_ = 1;
   bool is_corrected_ = false;

@@ -36,7 +36,8 @@ class FastGpu : public Device {
 };
 
 TEST(CaseCost, OfAGpuIsItsSamplesAndRests) {
-  const FastGpu gpu;
+  FastGpu gpu;
+  const Workloads workloads(gpu, {});
   Method method;
   method.min_samples = 100;
   const auto sampling = [&](double milliseconds, double duty_cycle) {
@@ -44,8 +45,8 @@ TEST(CaseCost, OfAGpuIsItsSamplesAndRests) {
     method.duty_cycle = duty_cycle;
     Method untimed;
     leave_untimed(untimed);
-    return CaseCost(gpu, method, {}).seconds(case_of(flops)) -
-           CaseCost(gpu, untimed, {}).seconds(case_of(flops)) - *method.warmup_ms * 1e-3;
+    return CaseCost(gpu, workloads, method, {}).seconds(case_of(flops)) -
+           CaseCost(gpu, workloads, untimed, {}).seconds(case_of(flops)) - *method.warmup_ms * 1e-3;
   };
   EXPECT_NEAR(sampling(10, 1), 1.0, 1e-6);
   EXPECT_NEAR(sampling(10, 0.25), 4.0, 1e-6);
@@ -66,7 +67,8 @@ CaseRecord case_of_length(int seqlen, Pass pass = Pass::kForward) {
 
 TEST(CaseCost, GrowsUpToWhatTheDeviceEmulates) {
   const auto device = open_emulated_device("emulated-v100");
-  const CaseCost cost(*device, {}, {});
+  const Workloads workloads(*device, {});
+  const CaseCost cost(*device, workloads, {}, {});
   EXPECT_FALSE(cost.is_corrected());
   EXPECT_LT(cost.seconds(case_of(1 << 20)), cost.seconds(case_of(1 << 28)));
   // All of it would take 9 minutes.
@@ -76,7 +78,8 @@ TEST(CaseCost, GrowsUpToWhatTheDeviceEmulates) {
 /// The smallest sample has whole rows, and inputs are generated whole.
 TEST(CaseCost, GrowsWithTheRowsThatAreAlwaysSampled) {
   const auto device = open_emulated_device("emulated-v100");
-  const CaseCost cost(*device, {}, {});
+  const Workloads workloads(*device, {});
+  const CaseCost cost(*device, workloads, {}, {});
   for (const Pass pass : {Pass::kForward, Pass::kBackward}) {
     EXPECT_GT(cost.seconds(case_of_length(1 << 20, pass)),
               2 * cost.seconds(case_of_length(1 << 18, pass)));
@@ -86,19 +89,21 @@ TEST(CaseCost, GrowsWithTheRowsThatAreAlwaysSampled) {
 
 TEST(CaseCost, IsNothingForASkippedCase) {
   const auto device = open_emulated_device("emulated-v100");
+  const Workloads workloads(*device, {});
   CaseRecord skipped = case_of(1 << 28);
   skipped.status = Status::kSkipped;
-  EXPECT_EQ(CaseCost(*device, {}, {}).seconds(skipped), 0.0);
+  EXPECT_EQ(CaseCost(*device, workloads, {}, {}).seconds(skipped), 0.0);
 }
 
 TEST(CaseCost, IsCorrectedByWhatCasesTook) {
   const auto device = open_emulated_device("emulated-v100");
+  const Workloads workloads(*device, {});
   CaseRecord measured = case_of(1 << 28);
   measured.elapsed_s = 3.0;
   CaseRecord failed = measured;
   failed.status = Status::kFailed;
   failed.elapsed_s = 600.0;
-  const CaseCost cost(*device, {}, {measured, failed});
+  const CaseCost cost(*device, workloads, {}, {measured, failed});
   EXPECT_TRUE(cost.is_corrected());
   EXPECT_NEAR(cost.seconds(measured), 3.0, 1e-9);
 }

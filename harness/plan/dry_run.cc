@@ -90,7 +90,7 @@ void report_dry_run(const PlannedSweep& sweep, const SweepRequest& request,
   }
   const std::vector<CaseRecord> cases = cases_left(sweep, options, stored);
   if (!is_standard_output(options.files.json)) {
-    const CaseCost cost(sweep.device(), sweep.plan().method, stored);
+    const CaseCost cost(sweep.device(), sweep.workloads(), sweep.plan().method, stored);
     const TableView view = table_view({.width = options.table.width}, streams.out);
     print_cases(cases, cost, sweep.device(), view, streams.out);
   }

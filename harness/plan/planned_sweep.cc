@@ -10,7 +10,6 @@
 #include "harness/candidates/known_candidates.h"
 #include "harness/cli/options/one_problem.h"
 #include "harness/devices/environment.h"
-#include "harness/devices/host_memory.h"
 #include "harness/run/saved_outputs.h"
 #include "results/record/case_id.h"
 #include "results/record/provenance.h"
@@ -22,17 +21,6 @@
 
 namespace sparkbench {
 namespace {
-
-using Tensors = std::shared_ptr<const OwnTensors>;
-
-/// The problem's extents from the tensors, as flags.
-void use_extents(const Problem& extents, AxisFlags& flags) {
-  const CaseProblem problem(Pass::kForward, extents);
-  for (const Axis* axis : problem_axes()) {
-    const AxisValue value = axis->access.get(problem);
-    if (axis->is_of_tensors && !is_none(value)) flags[axis->flag] = text_of_value(value);
-  }
-}
 
 /// Throws UsageError for a known name that is missing on this device or machine.
 void check_are_here(const AxisFlags& flags, const std::vector<std::string>& known,
@@ -58,21 +46,12 @@ void check_are_here(const AxisFlags& flags, const std::vector<std::string>& know
   }
 }
 
-/// The problem's extents from the user's own layer, as flags.
-void use_extents(const OwnLayer& layer, AxisFlags& flags) {
-  flags["--hidden"] = std::to_string(layer.shape.hidden);
-  flags["--ffn"] = std::to_string(layer.shape.ffn);
-  flags["--bias"] = layer.shape.bias ? "true" : "false";
-  flags["--seqlen"] = std::to_string(layer.seqlen);
-  flags["--batch"] = std::to_string(layer.batch);
-}
-
 /// Throws UsageError for a backward pass with tensors that lack the incoming gradient.
-void require_gradient(const std::vector<SweepCase>& cases, const std::string& path,
-                      const std::vector<Half>& gradient, const char* name) {
-  if (!gradient.empty() || !has_backward(cases)) return;
-  throw UsageError(
-      fmt::format("--tensors: '{}' has no tensor '{}', which a backward pass needs", path, name));
+void require_gradient(const std::vector<SweepCase>& cases, const OwnInputs& own) {
+  const char* const missing = own.missing_gradient();
+  if (missing == nullptr || !has_backward(cases)) return;
+  throw UsageError(fmt::format("--tensors: '{}' has no tensor '{}', which a backward pass needs",
+                               own.path, missing));
 }
 
 /// The names that --kernel may use or, without --kernel, the chosen kernels.
@@ -95,20 +74,20 @@ void drop_repeated(std::vector<SweepCase>& cases) {
 }
 
 std::vector<SweepCase> expand(const SweepRequest& request, const Device& device,
-                              const OwnTensors* tensors, const OwnLayer* layer) {
+                              const OwnInputs* own) {
   const SweepOptions& options = request.options;
   const std::vector<std::string> known = known_kernels(options.axes, device);
   AxisFlags flags = options.axes;
   const bool saves = !options.files.outputs.empty();
   if (saves && !flags.contains("--kernel")) flags["--kernel"] = kernel_to_save(device);
   check_are_here(flags, known, device);
-  if (tensors != nullptr) use_extents(tensors->extents, flags);
-  if (layer != nullptr) use_extents(*layer, flags);
+  if (own != nullptr) {
+    for (const auto& [flag, value] : own->extents()) flags[flag] = value;
+  }
   std::vector<SweepCase> cases = expand_preset(find_preset(options.preset, options.workload), flags,
                                                known, options.workload, options.seed);
   drop_repeated(cases);
-  if (tensors != nullptr) require_gradient(cases, tensors->path, tensors->d_o, "d_o");
-  if (layer != nullptr) require_gradient(cases, layer->path, layer->tensors.d_y, "d_y");
+  if (own != nullptr) require_gradient(cases, *own);
   require_one_problem(cases, options);
   if (saves) check_savable(cases, device);
   return cases;
@@ -153,19 +132,12 @@ std::map<std::string, std::string> resolve(const SweepRequest& request, const De
 
 PlannedSweep::PlannedSweep(const SweepRequest& request, const std::string& device_name) {
   const SweepOptions& options = request.options;
-  Tensors tensors;
-  std::shared_ptr<const OwnLayer> layer;
-  if (!options.tensors_file.empty() && options.workload == Workload::kLayer) {
-    layer = std::make_shared<const OwnLayer>(read_own_layer(options.tensors_file));
-  } else if (!options.tensors_file.empty()) {
-    tensors = std::make_shared<const OwnTensors>(
-        read_own_tensors(options.tensors_file, host_memory_bytes()));
-  }
+  std::shared_ptr<const OwnInputs> own;
+  if (!options.tensors_file.empty()) own = read_own_inputs(options.workload, options.tensors_file);
   device_ = open_device(device_name);
-  const std::vector<SweepCase> cases = expand(request, *device_, tensors.get(), layer.get());
-  RunSettings settings = make_run_settings(options, *device_, request.is_timed, cases);
-  if (tensors != nullptr) use_tensors(std::move(tensors), settings);
-  if (layer != nullptr) use_layer(std::move(layer), settings);
+  const std::vector<SweepCase> cases = expand(request, *device_, own.get());
+  RunSettings settings =
+      make_run_settings(options, *device_, request.is_timed, cases, std::move(own));
   settings.keeps_outputs = !options.files.outputs.empty();
   settings.before_case = request.before_case;
   settings.times_parts = request.times_parts;

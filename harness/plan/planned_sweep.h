@@ -38,6 +38,7 @@ class PlannedSweep {
   std::optional<PassOutputs> take_outputs() { return runner_->take_outputs(); }
 
   const Device& device() const { return *device_; }
+  const Workloads& workloads() const { return runner_->workloads(); }
 
  private:
   std::unique_ptr<Device> device_;

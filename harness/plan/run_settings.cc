@@ -23,16 +23,11 @@ std::string inputs_of(const std::vector<SweepCase>& cases) {
   return fmt::format("{}", fmt::join(inputs, ","));
 }
 
-void name_input(const std::string& path, const std::string& hash, Method& method) {
-  method.input = "tensors";
-  method.input_file = std::filesystem::path(path).filename().string();
-  method.input_hash = hash;
-}
-
 }  // namespace
 
 RunSettings make_run_settings(const SweepOptions& options, const Device& device, bool is_timed,
-                              const std::vector<SweepCase>& cases) {
+                              const std::vector<SweepCase>& cases,
+                              std::shared_ptr<const OwnInputs> own) {
   RunSettings settings;
   settings.input.seed = options.seed;
   settings.is_deterministic = *options.method.deterministic;
@@ -41,7 +36,14 @@ RunSettings make_run_settings(const SweepOptions& options, const Device& device,
 
   Method& method = settings.method = options.method;
   method.flop_convention = kFlopConvention;
-  method.input = inputs_of(cases);
+  if (own == nullptr) {
+    method.input = inputs_of(cases);
+  } else {
+    method.input = "tensors";
+    method.input_file = std::filesystem::path(own->path).filename().string();
+    method.input_hash = own->hash;
+    settings.own = std::move(own);
+  }
   if (!has_backward(cases)) method.deterministic.reset();
   if (!settings.is_verified) {
     method.oracle.reset();
@@ -52,16 +54,6 @@ RunSettings make_run_settings(const SweepOptions& options, const Device& device,
   const bool has_clock = device.info().kind == DeviceKind::kGpu;
   if (!is_timed || options.is_profiled || !has_clock) leave_untimed(method);
   return settings;
-}
-
-void use_tensors(std::shared_ptr<const OwnTensors> tensors, RunSettings& settings) {
-  name_input(tensors->path, tensors->hash, settings.method);
-  settings.input.own = std::move(tensors);
-}
-
-void use_layer(std::shared_ptr<const OwnLayer> layer, RunSettings& settings) {
-  name_input(layer->path, layer->hash, settings.method);
-  settings.own_layer = std::move(layer);
 }
 
 }  // namespace sparkbench

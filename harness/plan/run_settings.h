@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "harness/devices/device.h"
-#include "harness/encoder/own_layer.h"
 #include "harness/model/predict/cycles_file.h"
+#include "harness/run/problems/own_inputs.h"
 #include "sweeps/grid.h"
 
 namespace sparkbench {
@@ -21,8 +21,8 @@ using CaseHook = std::function<void(const std::string& case_id)>;
 /// The settings that all cases of a run share.
 struct RunSettings {
   InputSpec input;
-  std::shared_ptr<const OwnLayer> own_layer;  // null unless layers have the user's own tensors
-  bool is_deterministic = false;              // for the backward pass
+  std::shared_ptr<const OwnInputs> own;  // of --tensors; null: inputs are generated
+  bool is_deterministic = false;         // for the backward pass
   bool is_verified = true;
   bool keeps_outputs = false;  // for every case, for CaseRunner::outputs()
   bool times_parts = false;    // for candidates that have parts
@@ -38,12 +38,9 @@ struct RunSettings {
   }
 };
 
-/// For generated inputs. `is_timed`: whether the command measures time if the device can.
+/// What every case of the run shares. `is_timed`: whether the command measures time where it can.
 RunSettings make_run_settings(const SweepOptions& options, const Device& device, bool is_timed,
-                              const std::vector<SweepCase>& cases);
-
-/// Replaces generated inputs by the user's own.
-void use_tensors(std::shared_ptr<const OwnTensors> tensors, RunSettings& settings);
-void use_layer(std::shared_ptr<const OwnLayer> layer, RunSettings& settings);
+                              const std::vector<SweepCase>& cases,
+                              std::shared_ptr<const OwnInputs> own);
 
 }  // namespace sparkbench

@@ -6,19 +6,19 @@
 #include <string>
 #include <vector>
 
+#include "harness/run/problems/own_inputs.h"
 #include "kernels/attention.h"
 #include "reference/inputs/inputs.h"
-#include "results/record/case_record.h"
 
 namespace sparkbench {
 
-struct OwnTensors {
-  std::string path;       // as given
-  std::string hash;       // FNV-1a of the file's bytes, 16 hexadecimal digits
-  Problem extents;        // batch, heads, heads_k, lengths, head_dim; otherwise defaults
+struct OwnTensors : OwnInputs {
+  Problem shape;          // batch, heads, heads_k, lengths, head_dim; otherwise defaults
   OwnedInputs inputs;     // in a kernel's form
   std::vector<Half> d_o;  // empty if the file has none
-  std::vector<Warning> warnings;
+
+  AxisFlags extents() const override;
+  const char* missing_gradient() const override { return d_o.empty() ? "d_o" : nullptr; }
 };
 
 /// Reads the tensors q, k, v and, if present, d_o from a safetensors file. Each is F16, BF16 or

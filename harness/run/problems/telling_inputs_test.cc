@@ -15,7 +15,7 @@ std::string said_of(const Change& change, const MaskSpec& mask = MaskSpec::full(
                     bool has_backward = false) {
   const Problem problem{1, 2, seqlen, seqlen, 32, mask};
   auto own = std::make_shared<OwnTensors>();
-  own->extents = problem;
+  own->shape = problem;
   own->inputs = make_inputs(problem, Distribution::kNormal, 7);
   own->d_o = make_gradient_input(problem, Distribution::kNormal, 7);
   change(*own);
