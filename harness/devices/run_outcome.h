@@ -5,7 +5,6 @@
 #include <optional>
 #include <vector>
 
-#include "harness/run/problems/gradient_data.h"
 #include "harness/run/problems/problem_data.h"
 #include "harness/timing/timing.h"
 #include "kernels/machine/emulated/blocks/launch.h"

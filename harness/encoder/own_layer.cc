@@ -8,8 +8,8 @@
 #include <tuple>
 #include <utility>
 
+#include "harness/run/problems/input_warnings.h"
 #include "harness/run/problems/tensor_file.h"
-#include "harness/run/problems/tensor_warnings.h"
 #include "sweeps/usage_error.h"
 
 namespace sparkbench {

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/run/problems/own_inputs.h"
+#include "harness/run/problems/tensor_file.h"
 #include "reference/encoder/layer_data.h"
 
 namespace sparkbench {

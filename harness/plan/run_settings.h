@@ -8,7 +8,7 @@
 
 #include "harness/devices/device.h"
 #include "harness/model/predict/cycles_file.h"
-#include "harness/run/problems/own_inputs.h"
+#include "harness/run/problems/tensor_file.h"
 #include "sweeps/grid.h"
 
 namespace sparkbench {

@@ -8,7 +8,7 @@
 
 #include "harness/run/case_verdict.h"
 #include "harness/run/outcome_record.h"
-#include "harness/run/problems/telling_inputs.h"
+#include "harness/run/problems/input_warnings.h"
 #include "harness/timing/timing_record.h"
 #include "kernels/saturating.h"
 #include "results/record/case_id.h"

@@ -6,8 +6,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "harness/run/problems/input_warnings.h"
 #include "harness/run/problems/tensor_file.h"
-#include "harness/run/problems/tensor_warnings.h"
 #include "results/render/number_format.h"
 #include "sweeps/usage_error.h"
 

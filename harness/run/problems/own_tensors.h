@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/run/problems/own_inputs.h"
+#include "harness/run/problems/tensor_file.h"
 #include "kernels/attention.h"
 #include "reference/inputs/inputs.h"
 
