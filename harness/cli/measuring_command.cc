@@ -10,9 +10,8 @@
 #include "harness/cli/options/one_problem.h"
 #include "harness/devices/device_list.h"
 #include "harness/plan/dry_run.h"
-#include "harness/run/local_cases.h"
 #include "harness/run/nothing_ran.h"
-#include "harness/run/saved_outputs.h"
+#include "harness/run/run_files.h"
 #include "harness/run/sweep_session.h"
 #include "harness/run/workers/worker.h"
 #include "harness/run/workers/worker_pool.h"
@@ -65,6 +64,25 @@ ExitCode run_and_report(const MeasuringCommand& command, const SweepRequest& req
   if (command.write_more) command.write_more(result.run);
   return exit_code_of(result.run);
 }
+
+/// Runs cases in this process, one after the other: nothing shields it from what they do.
+class LocalCases : public CaseExecutor {
+ public:
+  explicit LocalCases(PlannedSweep& sweep) : sweep_(sweep) {}
+
+  const RunRecord& plan() const override { return sweep_.plan(); }
+  void run(const std::vector<std::size_t>& positions, CaseEvents& events) override {
+    for (const std::size_t position : positions) {
+      if (events.is_stopped()) return;
+      events.began(plan().cases[position]);
+      events.ended(sweep_.run(position));
+    }
+  }
+  std::optional<PassOutputs> take_outputs() override { return sweep_.take_outputs(); }
+
+ private:
+  PlannedSweep& sweep_;
+};
 
 ExitCode measure_in_process(const MeasuringCommand& command, const SweepRequest& request,
                             const std::string& device, const Streams& streams) {

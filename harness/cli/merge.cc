@@ -11,7 +11,7 @@
 #include "harness/cli/commands.h"
 #include "harness/cli/options/one_of.h"
 #include "harness/cli/options/output_options.h"
-#include "harness/run/stored_runs.h"
+#include "harness/run/run_files.h"
 #include "harness/run/sweep_session.h"
 #include "results/record/comparability.h"
 #include "results/render/summary.h"

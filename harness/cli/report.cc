@@ -9,7 +9,7 @@
 #include "harness/cli/commands.h"
 #include "harness/cli/options/output_options.h"
 #include "harness/cli/options/table_options.h"
-#include "harness/run/stored_runs.h"
+#include "harness/run/run_files.h"
 #include "harness/run/sweep_session.h"
 #include "results/record/speedup.h"
 #include "results/render/case_table.h"

@@ -9,7 +9,7 @@
 
 #include "harness/e2e/test_program.h"
 #include "harness/run/problems/test_tensors.h"
-#include "harness/run/saved_outputs.h"
+#include "harness/run/run_files.h"
 #include "reference/exact/exact.h"
 #include "reference/exact/exact_backward.h"
 #include "reference/inputs/inputs.h"

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 #include <span>
 #include <utility>
@@ -10,7 +11,7 @@
 #include "harness/candidates/known_candidates.h"
 #include "harness/cli/options/one_problem.h"
 #include "harness/devices/environment.h"
-#include "harness/run/saved_outputs.h"
+#include "harness/run/run_files.h"
 #include "results/record/case_id.h"
 #include "results/record/provenance.h"
 #include "results/record/record_fields.h"
@@ -18,6 +19,7 @@
 #include "sweeps/names.h"
 #include "sweeps/preset.h"
 #include "sweeps/usage_error.h"
+#include "sweeps/work.h"
 
 namespace sparkbench {
 namespace {
@@ -93,6 +95,48 @@ std::vector<SweepCase> expand(const SweepRequest& request, const Device& device,
   return cases;
 }
 
+/// "normal,uniform", without duplicates.
+std::string inputs_of(const std::vector<SweepCase>& cases) {
+  std::vector<std::string> inputs;
+  for (const SweepCase& each : cases) {
+    const std::string& input = each.problem.input.value();
+    if (std::find(inputs.begin(), inputs.end(), input) == inputs.end()) inputs.push_back(input);
+  }
+  return fmt::format("{}", fmt::join(inputs, ","));
+}
+
+/// `is_timed`: whether the command measures time if the device can.
+RunSettings make_run_settings(const SweepOptions& options, const Device& device, bool is_timed,
+                              const std::vector<SweepCase>& cases,
+                              std::shared_ptr<const OwnInputs> own) {
+  RunSettings settings;
+  settings.input.seed = options.seed;
+  settings.is_deterministic = *options.method.deterministic;
+  settings.is_verified = !options.skips_verification && !options.is_profiled;
+  settings.is_profiled = options.is_profiled;
+
+  Method& method = settings.method = options.method;
+  method.flop_convention = kFlopConvention;
+  if (own == nullptr) {
+    method.input = inputs_of(cases);
+  } else {
+    method.input = "tensors";
+    method.input_file = std::filesystem::path(own->path).filename().string();
+    method.input_hash = own->hash;
+    settings.own = std::move(own);
+  }
+  if (!has_backward(cases)) method.deterministic.reset();
+  if (!settings.is_verified) {
+    method.oracle.reset();
+    method.tolerance_ratio.reset();
+  }
+  if (options.is_in_process) method.timeout_s.reset();
+  if (method.cache == "cold") method.flush_bytes = 2 * device.info().l2_bytes.value_or(0);
+  const bool has_clock = device.info().kind == DeviceKind::kGpu;
+  if (!is_timed || options.is_profiled || !has_clock) leave_untimed(method);
+  return settings;
+}
+
 /// In the form of --kernel; presets choose none.
 std::string kernels_asked_for(const SweepOptions& options, const Device& device) {
   const auto given = options.axes.find("--kernel");
@@ -156,6 +200,45 @@ PlannedSweep::PlannedSweep(const SweepRequest& request, const std::string& devic
     plan_.cases.back().provenance = provenance_of(plan_);
   }
   plan_.run.resolved[kGrid] = to_hex(fnv1a(ids));
+}
+
+namespace {
+
+struct Shard {
+  int index = 1;  // from 1
+  int count = 1;
+};
+
+Shard parse_shard(const std::string& text) {
+  if (text.empty()) return {};
+  const std::size_t slash = text.find('/');
+  if (slash == std::string::npos) {
+    throw UsageError(fmt::format("--shard: '{}' is not I/N; allowed: 1/8 to 8/8, say", text));
+  }
+  const Shard shard{parse_extent("--shard", text.substr(0, slash)),
+                    parse_extent("--shard", text.substr(slash + 1))};
+  if (shard.index > shard.count) {
+    throw UsageError(fmt::format("--shard: there is no part {} of {}; allowed: 1/{} to {}/{}",
+                                 shard.index, shard.count, shard.count, shard.count, shard.count));
+  }
+  return shard;
+}
+
+}  // namespace
+
+std::vector<std::size_t> positions_of_shard(const std::vector<CaseRecord>& cases,
+                                            const std::string& shard) {
+  const auto [index, count] = parse_shard(shard);
+  std::vector<std::size_t> positions;
+  std::string problem;
+  int turn = count;  // the shard that gets the problem, from 1
+  for (std::size_t position = 0; position < cases.size(); ++position) {
+    const std::string key = make_problem_key(cases[position].problem);
+    if (key != problem) turn = turn % count + 1;
+    problem = key;
+    if (turn == index) positions.push_back(position);
+  }
+  return positions;
 }
 
 }  // namespace sparkbench

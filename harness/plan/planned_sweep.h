@@ -1,6 +1,7 @@
 // Turns options into the cases of a sweep, on one device that this process opens.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include "harness/cli/options/sweep_options.h"
 #include "harness/run/case_runner.h"
+#include "results/record/case_record.h"
 
 namespace sparkbench {
 
@@ -45,5 +47,11 @@ class PlannedSweep {
   std::unique_ptr<CaseRunner> runner_;
   RunRecord plan_;
 };
+
+/// Positions in `cases` of the shard, or all if `shard` is empty. Problems are dealt out in turn,
+/// each with all its cases, because these share inputs, the exact result and the baseline. Throws
+/// UsageError unless `shard` is I/N with 1 <= I <= N.
+std::vector<std::size_t> positions_of_shard(const std::vector<CaseRecord>& cases,
+                                            const std::string& shard);
 
 }  // namespace sparkbench

@@ -4,16 +4,12 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "harness/devices/device.h"
 #include "harness/model/predict/cycles_file.h"
 #include "harness/run/problems/tensor_file.h"
-#include "sweeps/grid.h"
 
 namespace sparkbench {
-
-struct SweepOptions;
 
 /// Called with the id of a case before it is computed. Tests inject faults there.
 using CaseHook = std::function<void(const std::string& case_id)>;
@@ -37,10 +33,5 @@ struct RunSettings {
     return {.ratio = method.tolerance_ratio.value_or(Tolerance{}.ratio)};
   }
 };
-
-/// What every case of the run shares. `is_timed`: whether the command measures time where it can.
-RunSettings make_run_settings(const SweepOptions& options, const Device& device, bool is_timed,
-                              const std::vector<SweepCase>& cases,
-                              std::shared_ptr<const OwnInputs> own);
 
 }  // namespace sparkbench

@@ -1,12 +1,17 @@
-#include "harness/run/attention_workload.h"
-
+// Attention as a workload: a candidate on a problem, judged, then timed.
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
+#include <memory>
+#include <optional>
 #include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "harness/run/case_verdict.h"
+#include "harness/run/case_workload.h"
 #include "harness/run/outcome_record.h"
 #include "harness/run/problems/input_warnings.h"
 #include "harness/timing/timing_record.h"
@@ -72,6 +77,44 @@ Distribution distribution_of(const std::string& input) {
   if (input == "outliers") return Distribution::kOutliers;
   throw std::invalid_argument("no distribution of inputs is called " + input);
 }
+
+class AttentionWorkload : public CaseWorkload {
+ public:
+  AttentionWorkload(Device& device, RunSettings settings);
+
+  bool computes(const CaseProblem& problem) const override { return !problem.layer; }
+  const char* command() const override { return input_.own != nullptr ? "run" : "sweep"; }
+  void start(const Candidate& candidate, CaseRecord& record) const override;
+  std::optional<Reason> why_not_run(const CaseRecord& record) const override;
+  CasePrediction predict(const PredictedCard& card, CaseRecord& record) const override;
+  double host_flops(const CaseRecord& planned) const override;
+
+  void run(const Candidate& candidate, bool is_verified, CaseRecord& record) override;
+  void forget() override { problem_id_.clear(); }
+  std::optional<PassOutputs> take_outputs() override {
+    return std::exchange(outputs_, std::nullopt);
+  }
+
+ private:
+  void prepare_problem(const CaseProblem& problem);
+  bool inputs_overflow() const;
+  RunOptions run_options(const CaseRecord& record) const;
+  void measure(const Candidate& candidate, bool is_verified, CaseRecord& record);
+  void verify(const Candidate& candidate, const RunOutcome& outcome, CaseRecord& record);
+  void time(const Candidate& candidate, CaseRecord& record);
+  void time_parts(const Candidate& candidate, CaseRecord& record);
+
+  Device& device_;
+  RunSettings settings_;
+  InputSpec input_;
+  std::string problem_id_;  // of data_
+  std::unique_ptr<ProblemData> data_;
+  std::unique_ptr<GradientData> gradients_;             // null for a forward pass
+  std::optional<std::vector<Warning>> input_warnings_;  // none before they were looked for
+  std::unique_ptr<LoadedProblem> loaded_;
+  const Candidate* baseline_ = nullptr;  // of speed-ups: timed on this problem
+  std::optional<PassOutputs> outputs_;
+};
 
 }  // namespace
 
@@ -239,6 +282,10 @@ void AttentionWorkload::time(const Candidate& candidate, CaseRecord& record) {
   if (timings.size() == 1 || baseline_ == nullptr) return;
   record.speedup = speedup_over(baseline_->name(), summarize_samples(timings.back().samples_ms),
                                 *record.time_ms, true);
+}
+
+std::unique_ptr<CaseWorkload> make_attention_workload(Device& device, const RunSettings& settings) {
+  return std::make_unique<AttentionWorkload>(device, settings);
 }
 
 }  // namespace sparkbench

@@ -1,22 +1,127 @@
 #include "harness/run/case_runner.h"
 
+#include <fmt/format.h>
+
 #include <chrono>
 #include <exception>
 #include <new>
+#include <optional>
+#include <string>
 #include <utility>
 
-#include "harness/plan/case_start.h"
+#include "harness/candidates/known_candidates.h"
 #include "kernels/machine/out_of_device_memory.h"
 #include "kernels/unsupported_error.h"
+#include "results/record/case_id.h"
 #include "results/record/record_fields.h"
+#include "results/render/number_format.h"
+#include "sweeps/shell_word.h"
+#include "sweeps/work.h"
 
 namespace sparkbench {
+namespace {
+
+constexpr std::string_view kUnsupported = "E-UNSUPPORTED";
+
+/// The tile plan is made and reported when the case runs.
+MaskWork mask_work_of(const Candidate& candidate, const Problem& problem) {
+  const PairCounts pairs = pairs_of(problem);
+  MaskWork work;
+  work.pairs_visible = pairs.visible;
+  if (pairs.all > 0) {
+    work.density = static_cast<double>(pairs.visible) / static_cast<double>(pairs.all);
+  }
+  if (candidate.role() == Role::kReference) {
+    work.pairs_executed = pairs.all;
+    work.why_no_plan = "an unfused computation has no tiles: it computes all pairs";
+  } else {
+    work.why_no_plan = problem.sparse
+                           ? "a pattern's plan is made when the case is run"
+                           : fmt::format("{} makes no plan of this mask", candidate.name());
+  }
+  return work;
+}
+
+std::string repro_line(const SweepCase& sweep_case, const char* command, const Device& device,
+                       const RunSettings& settings) {
+  const OwnInputs* const own = settings.own.get();
+  return fmt::format("sparkbench {} --device {} --kernel {}{} {} --seed {}{}", command,
+                     device.name(), sweep_case.kernel,
+                     settings.is_deterministic ? " --deterministic" : "",
+                     flags_of_problem(sweep_case.problem, own != nullptr), sweep_case.problem.seed,
+                     own == nullptr ? "" : " --tensors " + shell_word(own->path));
+}
+
+void add_device_warnings(const Candidate& candidate, const DeviceInfo& device, CaseRecord& record) {
+  if (device.kind == DeviceKind::kEmulated) {
+    record.warnings.push_back({std::string(kNoTimeWarning),
+                               "an emulated device computes errors and counts; it has no clock",
+                               std::nullopt});
+  } else if (auto warning = candidate.why_time_is_invalid()) {
+    record.valid = false;
+    record.warnings.push_back(std::move(*warning));
+  }
+}
+
+/// For supported cases, even if this machine is too small to run them.
+void add_prediction(const CaseWorkload& workload, const Device& device, const RunSettings& settings,
+                    CaseRecord& record) {
+  if (settings.cycles == nullptr) return;
+  if (record.reason && record.reason->code == kUnsupported) return;
+  const bool is_emulated = device.info().kind == DeviceKind::kEmulated;
+  const CandidateInfo& baseline = is_emulated ? kUnfusedFp16 : kCublasFp16;
+  const auto card = predicted_card(device.info(), std::string(baseline.name));
+  if (!card) return;
+  CasePrediction prediction = workload.predict(*card, record);
+  record.predicted = std::move(prediction.predicted);
+  record.predicted_reason = std::move(prediction.why_not);
+}
+
+}  // namespace
 
 CaseRunner::CaseRunner(Device& device, RunSettings settings)
     : device_(device), settings_(std::move(settings)), workloads_(device, settings_) {}
 
 CaseRecord CaseRunner::begin(const SweepCase& sweep_case) const {
-  return start_record(sweep_case, workloads_.of(sweep_case.problem), device_, settings_);
+  const CaseWorkload& workload = workloads_.of(sweep_case.problem);
+  const CaseProblem& problem = sweep_case.problem;
+  const Candidate& candidate = find_candidate(device_, sweep_case.kernel);
+  CaseRecord record;
+  record.problem = problem;
+  Method method = settings_.method;
+  if (settings_.own == nullptr) {
+    method.input = problem.input.value();
+  } else {
+    record.problem.input = method.input;
+    record.problem.input_scale.reset();
+  }
+  record.id = make_case_id(sweep_case.kernel, record.problem);
+  record.config_hash = make_config_hash(record.id, problem.seed, method);
+  record.kernel = sweep_case.kernel;
+  record.role = candidate.role();
+  record.accumulator = candidate.accumulator();
+  record.libraries = candidate.libraries();
+  record.mask_work = mask_work_of(candidate, problem);
+  workload.start(candidate, record);
+  record.repro = repro_line(sweep_case, workload.command(), device_, settings_);
+  add_device_warnings(candidate, device_.info(), record);
+  if (settings_.own != nullptr) {
+    const auto& warnings = settings_.own->warnings;
+    record.warnings.insert(record.warnings.end(), warnings.begin(), warnings.end());
+  }
+  record.device = device_.name();
+  const Support support = candidate.supports(problem, problem.pass);
+  auto reason =
+      support ? workload.why_not_run(record) : Reason{std::string(kUnsupported), support.why_not};
+  if (reason) {
+    record.status = Status::kSkipped;
+    record.reason = std::move(reason);
+  }
+  add_prediction(workload, device_, settings_, record);
+  const bool is_emulated = device_.info().kind == DeviceKind::kEmulated;
+  const bool lacks_room_alone = record.reason && record.reason->code != kUnsupported;
+  if (is_emulated && record.predicted && lacks_room_alone) record.status = Status::kPredicted;
+  return record;
 }
 
 CaseRecord CaseRunner::finish(CaseRecord record) {

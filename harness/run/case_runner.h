@@ -13,8 +13,8 @@ class CaseRunner {
  public:
   CaseRunner(Device& device, RunSettings settings);
 
-  /// The record of a case before it runs: everything known in advance; skipped, with the reason, if
-  /// it will not run.
+  /// The record of a case before it runs: id, work, memory, prediction and warnings, and the line
+  /// that repeats it; skipped, with the reason, if it will not run.
   CaseRecord begin(const SweepCase& sweep_case) const;
 
   /// Runs a case whose record begin() made. Never throws for a case's failure: that becomes its

@@ -4,9 +4,7 @@
 #include <utility>
 
 #include "harness/devices/host_memory.h"
-#include "harness/encoder/layer_workload.h"
 #include "harness/encoder/own_layer.h"
-#include "harness/run/attention_workload.h"
 #include "harness/run/problems/own_tensors.h"
 
 namespace sparkbench {
@@ -17,8 +15,8 @@ void CaseWorkload::take_errors(CaseRecord& judged, CaseRecord& record) const {
 }
 
 Workloads::Workloads(Device& device, const RunSettings& settings) {
-  workloads_.push_back(std::make_unique<LayerWorkload>(device, settings));
-  workloads_.push_back(std::make_unique<AttentionWorkload>(device, settings));
+  workloads_.push_back(make_layer_workload(device, settings));
+  workloads_.push_back(make_attention_workload(device, settings));
 }
 
 CaseWorkload& Workloads::of(const CaseProblem& problem) const {

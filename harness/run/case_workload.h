@@ -1,5 +1,5 @@
-// What a case computes: attention (attention_workload.h) or an encoder layer
-// (harness/encoder/layer_workload.h). Planning and running are the same for both, and ask a
+// What a case computes: attention (attention_workload.cc) or an encoder layer
+// (harness/encoder/layer_workload.cc). Planning and running are the same for both, and ask a
 // workload for what is its own.
 #pragma once
 
@@ -39,6 +39,9 @@ class CaseWorkload {
   /// Moves the errors of `judged`, the same case without dropout, into `record`.
   virtual void take_errors(CaseRecord& judged, CaseRecord& record) const;
 };
+
+std::unique_ptr<CaseWorkload> make_attention_workload(Device& device, const RunSettings& settings);
+std::unique_ptr<CaseWorkload> make_layer_workload(Device& device, const RunSettings& settings);
 
 class Workloads {
  public:

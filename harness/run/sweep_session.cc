@@ -13,7 +13,7 @@
 #include "harness/cli/options/terminal.h"
 #include "harness/devices/environment.h"
 #include "harness/environment_error.h"
-#include "harness/plan/shard.h"
+#include "harness/plan/planned_sweep.h"
 #include "harness/run/interrupt.h"
 #include "harness/run/nothing_ran.h"
 #include "harness/run/progress.h"

@@ -27,7 +27,7 @@ struct OwnTensors : OwnInputs {
 /// ignored.
 ///
 /// Values are rounded to fp16, and errors are relative to the rounded ones. TensorFile::read()
-/// rejects some values; tensor_warnings.h has the warnings. Throws UsageError, one line, for these,
+/// rejects some values; input_warnings.h has the warnings. Throws UsageError, one line, for these,
 /// for an unreadable file, and (before it reads them) for tensors that take more memory than
 /// `most_memory_bytes`.
 OwnTensors read_own_tensors(const std::string& path, std::uint64_t most_memory_bytes =

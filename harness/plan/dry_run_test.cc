@@ -1,4 +1,4 @@
-#include "harness/plan/case_cost.h"
+#include "harness/plan/dry_run.h"
 
 #include <gtest/gtest.h>
 
