@@ -48,7 +48,7 @@ def relative_deviation(samples):
 
 
 def relative_median_error(samples):
-    """Standard error of the median / median, from the quartiles, as in harness/timing/statistics.h.
+    """Standard error of the median / median, from the quartiles, as in results/study/statistics.h.
     """
     if len(samples) < 2:
         return 0.0

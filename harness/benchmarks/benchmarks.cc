@@ -21,7 +21,7 @@ namespace {
 
 void run_benchmarks(const SweepOptions& options) {
   PlannedSweep sweep({.options = options}, options.device);
-  if (!register_kernel_benchmarks(sweep, options.min_samples)) {
+  if (!register_kernel_benchmarks(sweep, *options.method.min_samples)) {
     const std::string why =
         fmt::format("{} has no clock, and the time of its emulation is the host's, not a kernel's",
                     sweep.device().name());
@@ -47,7 +47,7 @@ int parse_and_run(int argc, char** argv) {
   program.add_option("--device", options.device, "cuda:N; auto: cuda:0, or no kernels at all");
   program.add_option("--preset", options.preset, "a named grid; see `sparkbench list`");
   program.add_option("--pass", pass, "fwd, bwd or fwd+bwd; fwd,bwd by default");
-  program.add_option("--min-samples", options.min_samples, "samples of a case on a GPU");
+  program.add_option("--min-samples", *options.method.min_samples, "samples of a case on a GPU");
   try {
     program.parse(argc, argv);
     options.axes["--pass"] = pass;

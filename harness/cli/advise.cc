@@ -11,7 +11,7 @@
 #include "harness/cli/advice_report.h"
 #include "harness/cli/measuring_command.h"
 #include "harness/cli/python_script.h"
-#include "harness/run/stored_runs.h"
+#include "harness/run/run_files.h"
 #include "results/record/speedup.h"
 #include "results/store/json.h"
 #include "results/store/output_error.h"

@@ -9,7 +9,7 @@
 
 #include "harness/cli/exit_code.h"
 #include "harness/plan/run_settings.h"
-#include "harness/run/sweep_outputs.h"
+#include "harness/run/run_files.h"
 
 namespace CLI {
 class App;

@@ -9,7 +9,7 @@
 #include "harness/cli/commands.h"
 #include "harness/cli/options/one_of.h"
 #include "harness/cli/options/table_options.h"
-#include "harness/run/stored_runs.h"
+#include "harness/run/run_files.h"
 #include "results/store/output_file.h"
 #include "results/store/stored_run.h"
 #include "results/study/diff_json.h"

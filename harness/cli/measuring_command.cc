@@ -10,9 +10,8 @@
 #include "harness/cli/options/one_problem.h"
 #include "harness/devices/device_list.h"
 #include "harness/plan/dry_run.h"
-#include "harness/run/local_cases.h"
 #include "harness/run/nothing_ran.h"
-#include "harness/run/saved_outputs.h"
+#include "harness/run/run_files.h"
 #include "harness/run/sweep_session.h"
 #include "harness/run/workers/worker.h"
 #include "harness/run/workers/worker_pool.h"
@@ -33,15 +32,15 @@ void tell_where_it_stopped(const SweepResult& result, const SweepRequest& reques
 
 void tell_cost_of_saving(const PlannedSweep& sweep, const SweepOptions& options,
                          std::ostream& err) {
-  if (options.outputs_file.empty() || options.is_quiet) return;
-  const std::string cost = cost_of_saving(sweep.cases().front(), sweep.device());
+  if (options.files.outputs.empty() || options.is_quiet) return;
+  const std::string cost = cost_of_saving(sweep.plan().cases.front().problem, sweep.device());
   if (!cost.empty()) err << cost << '\n';
 }
 
 /// An empty selection by --where is reported, and the files are written anyway.
 void report_to_people(const MeasuringCommand& command, const SweepOptions& options,
                       const RunRecord& run, const Streams& streams) {
-  std::ostream& out = report_stream(options, streams);
+  std::ostream& out = report_stream(options.files, streams);
   try {
     command.report(shown_part(options.table, run), table_view(options.table, out), out);
   } catch (const UsageError& error) {
@@ -52,7 +51,7 @@ void report_to_people(const MeasuringCommand& command, const SweepOptions& optio
 ExitCode run_and_report(const MeasuringCommand& command, const SweepRequest& request,
                         CaseExecutor& executor, const Streams& streams) {
   const SweepOptions& options = request.options;
-  check_outputs(options);
+  check_outputs(options.files, runs_beside(options), options.tensors_file);
   SweepResult result = run_sweep(request, executor, streams);
   if (command.add_cases) command.add_cases(result.run);
   if (!options.is_quiet) report_to_people(command, options, result.run, streams);
@@ -60,11 +59,30 @@ ExitCode run_and_report(const MeasuringCommand& command, const SweepRequest& req
   for (const std::string& why : why_nothing_ran(result.run)) {
     streams.err << "sparkbench: " << why << '\n';
   }
-  write_outputs(options, result.run, streams);
-  save_outputs(options, result, streams);
+  write_outputs(options.files, result.run, streams);
+  save_outputs(options.files.outputs, result, streams);
   if (command.write_more) command.write_more(result.run);
   return exit_code_of(result.run);
 }
+
+/// Runs cases in this process, one after the other: nothing shields it from what they do.
+class LocalCases : public CaseExecutor {
+ public:
+  explicit LocalCases(PlannedSweep& sweep) : sweep_(sweep) {}
+
+  const RunRecord& plan() const override { return sweep_.plan(); }
+  void run(const std::vector<std::size_t>& positions, CaseEvents& events) override {
+    for (const std::size_t position : positions) {
+      if (events.is_stopped()) return;
+      events.began(plan().cases[position]);
+      events.ended(sweep_.run(position));
+    }
+  }
+  std::optional<PassOutputs> take_outputs() override { return sweep_.take_outputs(); }
+
+ private:
+  PlannedSweep& sweep_;
+};
 
 ExitCode measure_in_process(const MeasuringCommand& command, const SweepRequest& request,
                             const std::string& device, const Streams& streams) {
@@ -91,9 +109,10 @@ ExitCode measure(const MeasuringCommand& command, SweepRequest request,
   const std::vector<std::string> devices = list_devices(options.device);
   // A profiler attaches to this process, and outputs are taken from it.
   options.is_in_process = options.is_in_process || options.is_profiled || options.is_dry_run ||
-                          !options.outputs_file.empty() || invocation.worker_executable.empty();
+                          !options.files.outputs.empty() || invocation.worker_executable.empty();
   if (!options.is_in_process) {
-    WorkerPool workers({invocation.worker_executable, request.argv, devices, options.timeout_s});
+    WorkerPool workers(
+        {invocation.worker_executable, request.argv, devices, *options.method.timeout_s});
     return run_and_report(command, request, workers, invocation.streams);
   }
   if (devices.size() > 1 && !options.is_dry_run) {
@@ -113,7 +132,7 @@ void add_measuring_command(CLI::App& program, const Invocation& invocation, Acti
   options->takes_one_problem = command.takes_one_problem;
   add_sweep_flags(*subcommand, *options, command.is_timed);
   if (command.takes_tensors) add_tensors_flag(*subcommand, *options);
-  if (command.saves_outputs) add_save_outputs_flag(*subcommand, *options);
+  if (command.saves_outputs) add_save_outputs_flag(*subcommand, options->files);
   if (command.add_flags) command.add_flags(*subcommand, *options);
   if (command.has_tables) {
     add_table_flags(*subcommand, options->table, {.has_columns = command.has_case_table});

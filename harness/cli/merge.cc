@@ -10,8 +10,8 @@
 
 #include "harness/cli/commands.h"
 #include "harness/cli/options/one_of.h"
-#include "harness/cli/options/sweep_options.h"
-#include "harness/run/stored_runs.h"
+#include "harness/cli/options/output_options.h"
+#include "harness/run/run_files.h"
 #include "harness/run/sweep_session.h"
 #include "results/record/comparability.h"
 #include "results/render/summary.h"
@@ -26,7 +26,8 @@ namespace {
 struct MergeOptions {
   std::vector<std::string> paths;
   std::vector<std::string> allowed;
-  SweepOptions outputs;
+  std::string out_folder;
+  OutputFiles files;
 };
 
 /// How to get the rest of a run that was stopped.
@@ -84,14 +85,13 @@ void write_folder(const std::string& path, const RunRecord& run) {
 }
 
 ExitCode run_merge_command(MergeOptions options, const Streams& streams) {
-  SweepOptions& outputs = options.outputs;
-  if (outputs.out_folder.ends_with(".json") && outputs.json_file.empty()) {
-    outputs.json_file = std::exchange(outputs.out_folder, "");
+  if (options.out_folder.ends_with(".json") && options.files.json.empty()) {
+    options.files.json = std::exchange(options.out_folder, "");
   }
   const auto [run, gaps] = merge_stored_runs(options);
-  check_outputs(outputs, {options.paths});
-  if (!outputs.out_folder.empty()) write_folder(outputs.out_folder, run);
-  write_outputs(outputs, run, streams);
+  check_outputs(options.files, {.own = {options.out_folder}, .read = options.paths});
+  if (!options.out_folder.empty()) write_folder(options.out_folder, run);
+  write_outputs(options.files, run, streams);
   streams.err << fmt::format("{} runs: {}\n", options.paths.size(), format_counts(run.cases))
               << gaps;
   return run.run.complete ? ExitCode::kOk : ExitCode::kIncomplete;
@@ -105,7 +105,7 @@ void add_merge_command(CLI::App& program, const Invocation& invocation, Action& 
   command->add_option("runs", options->paths, "runs' folders, or files that --json wrote")
       ->required()
       ->type_name("RUN");
-  command->add_option("-o,--out", options->outputs.out_folder,
+  command->add_option("-o,--out", options->out_folder,
                       "a new folder, or a JSON file if it ends in .json");
   command
       ->add_option("--allow", options->allowed,
@@ -115,11 +115,9 @@ void add_merge_command(CLI::App& program, const Invocation& invocation, Action& 
       ->allow_extra_args(false)
       ->check(one_of({std::string(kBuild), std::string(kDevice), std::string(kLibraries),
                       std::string(kMethod), std::string(kFile), std::string(kDuplicates)}));
-  add_file_flags(*command, options->outputs);
+  add_file_flags(*command, options->files);
   command->callback([options, &invocation, &action] {
-    const SweepOptions& outputs = options->outputs;
-    if (outputs.out_folder.empty() && outputs.json_file.empty() && outputs.csv_file.empty() &&
-        outputs.markdown_file.empty() && outputs.html_file.empty()) {
+    if (options->out_folder.empty() && files_asked_for(options->files).empty()) {
       throw UsageError("merge: give an output: -o FOLDER, or --json, --csv, --md, --html");
     }
     action = [options, &invocation] { return run_merge_command(*options, invocation.streams); };

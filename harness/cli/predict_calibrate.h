@@ -5,7 +5,7 @@
 
 #include "harness/cli/exit_code.h"
 #include "harness/cli/options/table_options.h"
-#include "harness/run/sweep_outputs.h"
+#include "harness/run/run_files.h"
 
 namespace CLI {
 class App;

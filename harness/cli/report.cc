@@ -7,8 +7,9 @@
 #include <stdexcept>
 
 #include "harness/cli/commands.h"
-#include "harness/cli/options/sweep_options.h"
-#include "harness/run/stored_runs.h"
+#include "harness/cli/options/output_options.h"
+#include "harness/cli/options/table_options.h"
+#include "harness/run/run_files.h"
 #include "harness/run/sweep_session.h"
 #include "results/record/speedup.h"
 #include "results/render/case_table.h"
@@ -21,12 +22,13 @@ namespace {
 struct ReportOptions {
   std::string path;
   std::string reference;  // the baseline of speed-ups; empty: as stored
-  SweepOptions outputs;   // and the table
+  bool salvages = false;
+  OutputFiles files;
+  TableOptions table;
 };
 
 RunRecord load_compared(const ReportOptions& options, std::ostream& err) {
-  RunRecord run =
-      options.outputs.salvages ? salvage_run(options.path, err) : load_run(options.path);
+  RunRecord run = options.salvages ? salvage_run(options.path, err) : load_run(options.path);
   if (options.reference.empty()) return run;
   try {
     compare_with_reference(options.reference, run);
@@ -36,16 +38,15 @@ RunRecord load_compared(const ReportOptions& options, std::ostream& err) {
   return run;
 }
 
-ExitCode run_report_command(const ReportOptions& report, const Streams& streams) {
-  const SweepOptions& options = report.outputs;
-  const RunRecord run = load_compared(report, streams.err);
-  check_outputs(options, {{report.path}, true});
+ExitCode run_report_command(const ReportOptions& options, const Streams& streams) {
+  const RunRecord run = load_compared(options, streams.err);
+  check_outputs(options.files, {.own = {options.path}, .read = {}});
   const RunRecord shown = shown_part(options.table, run);
-  std::ostream& out = report_stream(options, streams);
+  std::ostream& out = report_stream(options.files, streams);
   const TableView view = table_view(options.table, out);
   // A run from outside may contain terminal control sequences; both functions filter them.
   out << format_case_table(shown, view) << '\n' << format_end(shown, view);
-  write_outputs(options, run, streams);
+  write_outputs(options.files, run, streams);
   return ExitCode::kOk;
 }
 
@@ -65,12 +66,12 @@ void add_report_command(CLI::App& program, const Invocation& invocation, Action&
       ->check([](const std::string& name) {
         return name.empty() ? std::string("is empty; give a kernel of the run") : std::string();
       });
-  add_file_flags(*command, options->outputs);
-  add_salvage_flag(*command, options->outputs,
+  add_file_flags(*command, options->files);
+  add_salvage_flag(*command, options->salvages,
                    "leave out damaged cases of the run's journal, and report them");
-  add_table_flags(*command, options->outputs.table);
+  add_table_flags(*command, options->table);
   command->callback([options, &invocation, &action] {
-    check_table_flags(options->outputs.table);
+    check_table_flags(options->table);
     action = [options, &invocation] { return run_report_command(*options, invocation.streams); };
   });
 }

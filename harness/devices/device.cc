@@ -29,6 +29,13 @@ std::unique_ptr<LoadedLayer> Device::load_layer(const LayerWork& /*work*/) {
   throw std::logic_error(name() + " holds no layers");
 }
 
+const Candidate& find_candidate(const Device& device, std::string_view name) {
+  for (const auto& candidate : device.candidates()) {
+    if (candidate->name() == name) return *candidate;
+  }
+  throw std::invalid_argument("no candidate is called " + std::string(name));
+}
+
 std::vector<std::string> device_names() {
   std::vector<std::string> names = emulated_device_names();
   for (int index = gpu_count(); index-- > 0;) {

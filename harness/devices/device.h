@@ -58,6 +58,9 @@ class Device {
   virtual std::unique_ptr<LoadedLayer> load_layer(const LayerWork& work);
 };
 
+/// The device's candidate of that name. Throws std::invalid_argument when it has none.
+const Candidate& find_candidate(const Device& device, std::string_view name);
+
 /// The values of --device on this machine, except "auto".
 std::vector<std::string> device_names();
 

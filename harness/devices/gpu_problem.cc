@@ -135,7 +135,7 @@ class GpuProblem : public LoadedProblem {
       run_what_precedes(one, options.pass);
       launches.push_back(launch_of(one, options.pass));
     }
-    return timer_.time(launches, options.timing);
+    return timer_.time(launches, options.method);
   }
 
   std::optional<PassParts> time_parts(const Candidate& candidate,
@@ -143,7 +143,7 @@ class GpuProblem : public LoadedProblem {
     const Prepared prepared = prepare(candidate, options);
     if (!prepared.in_parts) return std::nullopt;
     run_what_precedes(prepared, options.pass);
-    return timer_.time_parts(prepared.in_parts, options.timing);
+    return timer_.time_parts(prepared.in_parts, options.method);
   }
 
   void profile(const Candidate& candidate, const RunOptions& options) override {

@@ -86,7 +86,7 @@ TEST_F(GpuProblemTest, TakesTheSameMemoryEachTime) {
 TEST_F(GpuProblemTest, TimesCandidatesInTurns) {
   const auto loaded = load(problem_of(512, 0.1f), Pass::kForward);
   RunOptions options;
-  options.timing.max_samples = 20;
+  options.method.max_samples = 20;
   const Candidate* const candidates[] = {&candidate("volta-fp32acc"), &candidate("cublas-fp16")};
   const std::vector<Timing> timings = loaded->time(candidates, options);
   ASSERT_EQ(timings.size(), 2u);
@@ -108,7 +108,7 @@ TEST_F(GpuProblemTest, TimesKernelsAloneWhereReferencesDoNotFit) {
   const auto loaded = load(problem_of(8192, 0.1f), Pass::kForward);
   const DeviceBuffer most(free_device_bytes() - (std::size_t{512} << 20));
   RunOptions options;
-  options.timing.max_samples = 5;
+  options.method.max_samples = 5;
   const Candidate* const candidates[] = {&candidate("volta-fp32acc"), &candidate("cublas-fp16")};
   EXPECT_EQ(loaded->time(candidates, options).size(), 1u);
 }

@@ -5,10 +5,10 @@
 #include <optional>
 #include <vector>
 
-#include "harness/run/problems/gradient_data.h"
 #include "harness/run/problems/problem_data.h"
 #include "harness/timing/timing.h"
 #include "kernels/machine/emulated/blocks/launch.h"
+#include "results/record/run_record.h"
 
 namespace sparkbench {
 
@@ -16,7 +16,7 @@ struct RunOptions {
   Pass pass = Pass::kForward;
   bool is_deterministic = false;  // for the backward pass
   bool keeps_outputs = false;     // for a kernel; the plan must then not sample tiles
-  TimingOptions timing;
+  Method method;
 };
 
 /// Every output of a pass, whole, in the layouts of ForwardTensors and BackwardTensors; outputs

@@ -9,7 +9,7 @@
 
 #include "harness/e2e/test_program.h"
 #include "harness/run/problems/test_tensors.h"
-#include "harness/run/saved_outputs.h"
+#include "harness/run/run_files.h"
 #include "reference/exact/exact.h"
 #include "reference/exact/exact_backward.h"
 #include "reference/inputs/inputs.h"
@@ -293,10 +293,10 @@ TEST_F(OwnTensorsProgram, LeavesNoFileWhenNoKernelRan) {
 TEST(SavedOutputs, OfALongProblemAreAnnouncedAsCostly) {
   const auto device = open_device("emulated-v100");
   Problem problem = small_problem();
-  EXPECT_EQ(cost_of_saving({"volta-fp32acc", {Pass::kForward, problem}}, *device), "");
+  EXPECT_EQ(cost_of_saving({Pass::kForward, problem}, *device), "");
   problem.seqlen_q = problem.seqlen_k = 16384;
   problem.mask = MaskSpec::causal_if(false);
-  EXPECT_EQ(cost_of_saving({"volta-fp32acc", {Pass::kForward, problem}}, *device),
+  EXPECT_EQ(cost_of_saving({Pass::kForward, problem}, *device),
             "--save-outputs: emulates the whole problem, 275 GFLOP, not a sample of at most 0.54: "
             "this may take a while");
 }

@@ -4,11 +4,12 @@
 #include <utility>
 
 #include "harness/encoder/layer_verdict.h"
-#include "harness/timing/statistics.h"
+#include "harness/encoder/own_layer.h"
 #include "harness/timing/timing_record.h"
 #include "kernels/machine/out_of_device_memory.h"
 #include "results/record/case_id.h"
 #include "results/record/speedup.h"
+#include "results/study/statistics.h"
 
 namespace sparkbench {
 namespace {
@@ -64,10 +65,11 @@ void GpuLayerRunner::prepare(Device& device, const RunSettings& settings,
   loaded_ = nullptr;
   auto made = std::make_shared<Loaded>();
   const LayerShape& shape = problem.layer.value();
+  const auto* own = dynamic_cast<const OwnLayer*>(settings.own.get());
   made->key = key;
   made->tensors =
-      settings.own_layer != nullptr
-          ? repeated(settings.own_layer->tensors, problem.batch)
+      own != nullptr
+          ? repeated(own->tensors, problem.batch)
           : make_layer_tensors(shape, static_cast<int>(problem.Problem::total_q()), problem.seed);
   made->layer = device.load_layer({shape, problem, made->tensors});
   loaded_ = std::move(made);
@@ -105,7 +107,7 @@ void GpuLayerRunner::verify(const LayerVariant& variant, const Candidate& unfuse
   }
   const bool is_fp32 = variant.attention.accumulator() != Accumulator::kFp16;
   judge_layer(is_measure ? *fp32 : loaded_->layer->errors(variant, options),
-              {*fp32, is_fp32 ? fp32 : nullptr}, is_measure, settings.tolerance, record);
+              {*fp32, is_fp32 ? fp32 : nullptr}, is_measure, settings.tolerance(), record);
 }
 
 void GpuLayerRunner::time(const LayerVariant& variant, const Candidate& unfused,
@@ -131,12 +133,12 @@ void GpuLayerRunner::time(const LayerVariant& variant, const Candidate& unfused,
 void GpuLayerRunner::run(const Candidate& candidate, const Candidate& unfused, Device& device,
                          const RunSettings& settings, bool is_verified, CaseRecord& record) {
   prepare(device, settings, record.problem);
-  if (settings.own_layer != nullptr && record.problem.batch > 1) {
+  if (settings.own != nullptr && record.problem.batch > 1) {
     record.warnings.push_back({"W-REPEATED-SEQUENCE",
                                "the file's first sequence stands for all of the batch",
                                static_cast<double>(record.problem.batch)});
   }
-  const RunOptions options{record.problem.pass, settings.is_deterministic, false, settings.timing};
+  const RunOptions options{record.problem.pass, settings.is_deterministic, false, settings.method};
   const LayerVariant variant{candidate, record.problem.layer->rest};
   if (is_verified) verify(variant, unfused, settings, options, record);
   if (!settings.is_verified) {
@@ -146,7 +148,7 @@ void GpuLayerRunner::run(const Candidate& candidate, const Candidate& unfused, D
   const LayerNeeds needs = loaded_->layer->needs(variant, options);
   record.memory_bytes->peak = record.layer->weight_bytes + needs.bytes_over_weights;
   if (needs.launches) record.layer->launches = *needs.launches;
-  if (settings.timing.is_wanted) time(variant, unfused, device, options, record);
+  if (is_timed(settings.method)) time(variant, unfused, device, options, record);
 }
 
 }  // namespace sparkbench

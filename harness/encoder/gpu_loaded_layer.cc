@@ -60,7 +60,7 @@ class GpuLoadedLayer : public LoadedLayer {
       each->precede();
       launches.emplace_back([each] { each->enqueue(); });
     }
-    std::vector<Timing> timings = timer_.time(launches, options.timing);
+    std::vector<Timing> timings = timer_.time(launches, options.method);
     LayerTimes times;
     times.whole = std::move(timings.front());
     if (other != nullptr) times.baseline = std::move(timings.back());
@@ -179,7 +179,7 @@ class GpuLoadedLayer : public LoadedLayer {
         [&](const AfterPart& after_part) {
           ready.enqueue([&](Stage stage) { after_part({name_of(stage), 0, 0}); });
         },
-        options.timing);
+        options.method);
     for (const PassPart& part : parts.of) {
       for (auto& [name, ms] : stage_ms) ms += name == part.name ? part.ms : 0;
     }
@@ -200,7 +200,7 @@ class GpuLoadedLayer : public LoadedLayer {
     const std::unique_ptr<GpuGraph> graph = recorded(ready, times.why_no_graph);
     if (graph == nullptr) return;
     const Launch launch = [&] { graph->launch(stream()); };
-    times.graph = timer_.time({&launch, 1}, options.timing).front();
+    times.graph = timer_.time({&launch, 1}, options.method).front();
   }
 
   LayerWork work_;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "harness/encoder/layer_verdict.h"
+#include "harness/encoder/own_layer.h"
 #include "harness/run/outcome_record.h"
 #include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/registry.h"
@@ -147,7 +148,7 @@ void LayerRunner::run(const Candidate& candidate, const RunSettings& settings, C
         Reason{"E-ONLY-PREDICTED", "of a layer an emulated device does nothing but check it"};
     return;
   }
-  prepare(record.problem, settings.own_layer.get());
+  prepare(record.problem, dynamic_cast<const OwnLayer*>(settings.own.get()));
   const ArithmeticProfile& profile = candidate.arithmetic();
   const AttentionKernel* const kernel = find_attention_kernel(record.kernel);
   std::vector<Finding> findings;
@@ -165,7 +166,7 @@ void LayerRunner::run(const Candidate& candidate, const RunSettings& settings, C
   const auto& fp32 = unfused_errors({profile, Accumulator::kFp32});
   warn_of_sample(record.problem, checked_->part, record);
   const bool is_measure = kernel == nullptr && rest == Rest::kUnfused;
-  judge_layer(errors, {fp32, &same}, is_measure, settings.tolerance, record);
+  judge_layer(errors, {fp32, &same}, is_measure, settings.tolerance(), record);
   if (!findings.empty()) {
     record.status = Status::kIncorrect;
     record.reason = Reason{"E-FINDING", describe(findings.front())};

@@ -24,6 +24,8 @@ struct LayerPart {
 /// is too expensive too. A backward pass is checked whole.
 std::optional<LayerPart> part_to_check(const CaseProblem& problem);
 
+struct OwnLayer;
+
 class LayerRunner {
  public:
   /// Puts errors and verdict into the record (layer_verdict.h). Computes only what is verified.

@@ -8,8 +8,8 @@
 #include <tuple>
 #include <utility>
 
+#include "harness/run/problems/input_warnings.h"
 #include "harness/run/problems/tensor_file.h"
-#include "harness/run/problems/tensor_warnings.h"
 #include "sweeps/usage_error.h"
 
 namespace sparkbench {
@@ -82,6 +82,14 @@ void read_tensors(TensorFile& file, OwnLayer& layer) {
 }
 
 }  // namespace
+
+AxisFlags OwnLayer::extents() const {
+  return {{"--hidden", std::to_string(shape.hidden)},
+          {"--ffn", std::to_string(shape.ffn)},
+          {"--bias", shape.bias ? "true" : "false"},
+          {"--seqlen", std::to_string(seqlen)},
+          {"--batch", std::to_string(batch)}};
+}
 
 OwnLayer read_own_layer(const std::string& path) {
   try {

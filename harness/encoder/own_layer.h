@@ -4,18 +4,18 @@
 #include <string>
 #include <vector>
 
+#include "harness/run/problems/tensor_file.h"
 #include "reference/encoder/layer_data.h"
-#include "results/record/case_record.h"
 
 namespace sparkbench {
 
-struct OwnLayer {
-  std::string path;  // as given
-  std::string hash;  // FNV-1a of the file's bytes, 16 hexadecimal digits
+struct OwnLayer : OwnInputs {
   int batch = 1, seqlen = 1;
   LayerShape shape;      // hidden, ffn and bias; otherwise defaults
   LayerTensors tensors;  // of the first sequence; d_y is empty if the file has none
-  std::vector<Warning> warnings;
+
+  AxisFlags extents() const override;
+  const char* missing_gradient() const override { return tensors.d_y.empty() ? "d_y" : nullptr; }
 };
 
 /// Reads the tensors of named_tensors() (reference/encoder/layer_data.h) from a safetensors file,

@@ -7,10 +7,9 @@
 #include <set>
 
 #include "harness/cli/options/table_options.h"
-#include "harness/plan/case_cost.h"
-#include "harness/plan/shard.h"
+#include "harness/plan/planned_sweep.h"
 #include "harness/run/progress.h"
-#include "harness/run/stored_runs.h"
+#include "harness/run/run_files.h"
 #include "results/record/enum_names.h"
 #include "results/render/number_format.h"
 #include "results/render/sheet.h"
@@ -18,8 +17,61 @@
 #include "results/store/output_file.h"
 #include "results/store/run_folder.h"
 #include "results/store/stored_run.h"
+#include "results/study/kernel_statistics.h"
 
 namespace sparkbench {
+namespace {
+
+constexpr double kHostFlopsPerSecond = 1e9;  // on two cores: emulator, fp64 and unfused reference
+constexpr double kHostSeconds = 0.03;        // buffers, and writing the record to disk
+constexpr double kHostBytesPerSecond = 1e8;  // inputs, generated one by one
+constexpr double kPeakFraction = 1.0 / 3;    // assumed for an attention kernel
+constexpr double kUnknownTflops = 10, kUnknownGbps = 300;  // for a chip outside the table
+constexpr int kVerifyingLaunches = 3;
+
+}  // namespace
+
+CaseCost::CaseCost(const Device& device, const Workloads& workloads, const Method& method,
+                   const std::vector<CaseRecord>& measured)
+    : device_(device.info()), workloads_(workloads), method_(method) {
+  std::vector<double> corrections;
+  for (const CaseRecord& record : measured) {
+    if (record.elapsed_s && record.status != Status::kFailed) {
+      corrections.push_back(*record.elapsed_s / rule(record));
+    }
+  }
+  const auto mean = geometric_mean(corrections);
+  is_corrected_ = mean.has_value();
+  correction_ = mean.value_or(1);
+}
+
+double CaseCost::seconds(const CaseRecord& planned) const {
+  return is_attempted(planned) ? correction_ * rule(planned) : 0;
+}
+
+double CaseCost::rule(const CaseRecord& planned) const {
+  const double host = kHostSeconds + static_cast<double>(planned.bytes) / kHostBytesPerSecond +
+                      workloads_.of(planned.problem).host_flops(planned) / kHostFlopsPerSecond;
+  if (device_.kind != DeviceKind::kGpu) return host;
+  const double launch = launch_seconds(planned);
+  if (!is_timed(method_)) return host + kVerifyingLaunches * launch;
+  return host + kVerifyingLaunches * launch + sampling_seconds(launch);
+}
+
+double CaseCost::sampling_seconds(double launch) const {
+  const int samples = std::max(*method_.min_samples, method_.min_blocks * *method_.block_samples);
+  return *method_.warmup_ms * 1e-3 + std::clamp(samples * launch / *method_.duty_cycle,
+                                                *method_.min_seconds, *method_.max_seconds);
+}
+
+double CaseCost::launch_seconds(const CaseRecord& planned) const {
+  const double flops_per_second = device_.peak_tflops.value_or(kUnknownTflops) * 1e12;
+  const double bytes_per_second = device_.peak_gbps.value_or(kUnknownGbps) * 1e9;
+  return std::max(static_cast<double>(planned.flops) / flops_per_second,
+                  static_cast<double>(planned.bytes) / bytes_per_second) /
+         kPeakFraction;
+}
+
 namespace {
 
 /// "0.05s", "1m52s"
@@ -80,7 +132,7 @@ void print_cases(const std::vector<CaseRecord>& cases, const CaseCost& cost, con
 void report_dry_run(const PlannedSweep& sweep, const SweepRequest& request,
                     const Streams& streams) {
   const SweepOptions& options = request.options;
-  check_outputs(options);
+  check_outputs(options.files, runs_beside(options), options.tensors_file);
   if (!options.out_folder.empty()) RunFolder::check_new(options.out_folder);
   std::vector<CaseRecord> stored;
   if (!options.resume_folder.empty()) {
@@ -89,16 +141,13 @@ void report_dry_run(const PlannedSweep& sweep, const SweepRequest& request,
                  .cases;
   }
   const std::vector<CaseRecord> cases = cases_left(sweep, options, stored);
-  if (!is_standard_output(options.json_file)) {
-    TimingOptions timing;
-    timing.is_wanted = request.is_timed;
-    timing.min_samples = options.min_samples;
-    const CaseCost cost(sweep.device(), timing, stored);
+  if (!is_standard_output(options.files.json)) {
+    const CaseCost cost(sweep.device(), sweep.workloads(), sweep.plan().method, stored);
     const TableView view = table_view({.width = options.table.width}, streams.out);
     print_cases(cases, cost, sweep.device(), view, streams.out);
   }
-  if (!options.json_file.empty()) {
-    write_output(options.json_file, planned_to_json(cases), streams.out);
+  if (!options.files.json.empty()) {
+    write_output(options.files.json, planned_to_json(cases), streams.out);
   }
 }
 

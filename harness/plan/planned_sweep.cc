@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <set>
 #include <span>
 #include <utility>
@@ -10,28 +11,18 @@
 #include "harness/candidates/known_candidates.h"
 #include "harness/cli/options/one_problem.h"
 #include "harness/devices/environment.h"
-#include "harness/devices/host_memory.h"
-#include "harness/run/saved_outputs.h"
+#include "harness/run/run_files.h"
 #include "results/record/case_id.h"
 #include "results/record/provenance.h"
+#include "results/record/record_fields.h"
 #include "sweeps/list_flag.h"
 #include "sweeps/names.h"
 #include "sweeps/preset.h"
 #include "sweeps/usage_error.h"
+#include "sweeps/work.h"
 
 namespace sparkbench {
 namespace {
-
-using Tensors = std::shared_ptr<const OwnTensors>;
-
-/// The problem's extents from the tensors, as flags.
-void use_extents(const Problem& extents, AxisFlags& flags) {
-  const CaseProblem problem(Pass::kForward, extents);
-  for (const Axis* axis : problem_axes()) {
-    const AxisValue value = axis->access.get(problem);
-    if (axis->is_of_tensors && !is_none(value)) flags[axis->flag] = text_of_value(value);
-  }
-}
 
 /// Throws UsageError for a known name that is missing on this device or machine.
 void check_are_here(const AxisFlags& flags, const std::vector<std::string>& known,
@@ -57,21 +48,12 @@ void check_are_here(const AxisFlags& flags, const std::vector<std::string>& know
   }
 }
 
-/// The problem's extents from the user's own layer, as flags.
-void use_extents(const OwnLayer& layer, AxisFlags& flags) {
-  flags["--hidden"] = std::to_string(layer.shape.hidden);
-  flags["--ffn"] = std::to_string(layer.shape.ffn);
-  flags["--bias"] = layer.shape.bias ? "true" : "false";
-  flags["--seqlen"] = std::to_string(layer.seqlen);
-  flags["--batch"] = std::to_string(layer.batch);
-}
-
 /// Throws UsageError for a backward pass with tensors that lack the incoming gradient.
-void require_gradient(const std::vector<SweepCase>& cases, const std::string& path,
-                      const std::vector<Half>& gradient, const char* name) {
-  if (!gradient.empty() || !has_backward(cases)) return;
-  throw UsageError(
-      fmt::format("--tensors: '{}' has no tensor '{}', which a backward pass needs", path, name));
+void require_gradient(const std::vector<SweepCase>& cases, const OwnInputs& own) {
+  const char* const missing = own.missing_gradient();
+  if (missing == nullptr || !has_backward(cases)) return;
+  throw UsageError(fmt::format("--tensors: '{}' has no tensor '{}', which a backward pass needs",
+                               own.path, missing));
 }
 
 /// The names that --kernel may use or, without --kernel, the chosen kernels.
@@ -94,31 +76,77 @@ void drop_repeated(std::vector<SweepCase>& cases) {
 }
 
 std::vector<SweepCase> expand(const SweepRequest& request, const Device& device,
-                              const OwnTensors* tensors, const OwnLayer* layer) {
+                              const OwnInputs* own) {
   const SweepOptions& options = request.options;
   const std::vector<std::string> known = known_kernels(options.axes, device);
   AxisFlags flags = options.axes;
-  const bool saves = !options.outputs_file.empty();
+  const bool saves = !options.files.outputs.empty();
   if (saves && !flags.contains("--kernel")) flags["--kernel"] = kernel_to_save(device);
   check_are_here(flags, known, device);
-  if (tensors != nullptr) use_extents(tensors->extents, flags);
-  if (layer != nullptr) use_extents(*layer, flags);
+  if (own != nullptr) {
+    for (const auto& [flag, value] : own->extents()) flags[flag] = value;
+  }
   std::vector<SweepCase> cases = expand_preset(find_preset(options.preset, options.workload), flags,
                                                known, options.workload, options.seed);
   drop_repeated(cases);
-  if (tensors != nullptr) require_gradient(cases, tensors->path, tensors->d_o, "d_o");
-  if (layer != nullptr) require_gradient(cases, layer->path, layer->tensors.d_y, "d_y");
+  if (own != nullptr) require_gradient(cases, *own);
   require_one_problem(cases, options);
   if (saves) check_savable(cases, device);
   return cases;
+}
+
+/// "normal,uniform", without duplicates.
+std::string inputs_of(const std::vector<SweepCase>& cases) {
+  std::vector<std::string> inputs;
+  for (const SweepCase& each : cases) {
+    const std::string& input = each.problem.input.value();
+    if (std::find(inputs.begin(), inputs.end(), input) == inputs.end()) inputs.push_back(input);
+  }
+  return fmt::format("{}", fmt::join(inputs, ","));
+}
+
+/// `is_timed`: whether the command measures time if the device can.
+RunSettings make_run_settings(const SweepOptions& options, const Device& device, bool is_timed,
+                              const std::vector<SweepCase>& cases,
+                              std::shared_ptr<const OwnInputs> own) {
+  RunSettings settings;
+  settings.input.seed = options.seed;
+  settings.is_deterministic = *options.method.deterministic;
+  settings.is_verified = !options.skips_verification && !options.is_profiled;
+  settings.is_profiled = options.is_profiled;
+
+  Method& method = settings.method = options.method;
+  method.flop_convention = kFlopConvention;
+  if (own == nullptr) {
+    method.input = inputs_of(cases);
+  } else {
+    method.input = "tensors";
+    method.input_file = std::filesystem::path(own->path).filename().string();
+    method.input_hash = own->hash;
+    settings.own = std::move(own);
+  }
+  if (!has_backward(cases)) method.deterministic.reset();
+  if (!settings.is_verified) {
+    method.oracle.reset();
+    method.tolerance_ratio.reset();
+  }
+  if (options.is_in_process) method.timeout_s.reset();
+  if (method.cache == "cold") method.flush_bytes = 2 * device.info().l2_bytes.value_or(0);
+  const bool has_clock = device.info().kind == DeviceKind::kGpu;
+  if (!is_timed || options.is_profiled || !has_clock) leave_untimed(method);
+  return settings;
 }
 
 /// In the form of --kernel; presets choose none.
 std::string kernels_asked_for(const SweepOptions& options, const Device& device) {
   const auto given = options.axes.find("--kernel");
   if (given != options.axes.end()) return given->second;
-  return options.outputs_file.empty() ? "*" : kernel_to_save(device);
+  return options.files.outputs.empty() ? "*" : kernel_to_save(device);
 }
+
+/// Fields of the method that a flag of this name sets.
+constexpr std::string_view kMethodFlags[] = {"cache",      "min_samples",     "max_noise",
+                                             "duty_cycle", "tolerance_ratio", "deterministic"};
 
 std::map<std::string, std::string> resolve(const SweepRequest& request, const Device& device,
                                            const Method& method) {
@@ -128,18 +156,18 @@ std::map<std::string, std::string> resolve(const SweepRequest& request, const De
       {"device", device.name()},
       {"seed", std::to_string(options.seed)},
       {"input", method.input},
-      {"cache", options.cache},
-      {"min_samples", std::to_string(options.min_samples)},
-      {"max_noise", fmt::format("{}", options.max_noise)},
-      {"duty_cycle", fmt::format("{}", options.duty_cycle)},
-      {"tolerance_ratio", fmt::format("{}", options.tolerance_ratio)},
-      {"deterministic", options.is_deterministic ? "true" : "false"},
       {"verify", options.skips_verification ? "false" : "true"},
-      {"timeout", fmt::format("{}", options.timeout_s)},
+      {"timeout", fmt::format("{}", *options.method.timeout_s)},
   };
+  visit_fields(options.method, [&](const char* name, const auto& field) {
+    if (std::ranges::find(kMethodFlags, name) == std::end(kMethodFlags)) return;
+    if constexpr (IsOptional<std::remove_cvref_t<decltype(field)>>::value) {
+      resolved[name] = fmt::format("{}", *field);
+    }
+  });
   if (!options.preset.empty()) resolved["preset"] = options.preset;
   if (!options.tensors_file.empty()) resolved["tensors"] = options.tensors_file;
-  if (!options.outputs_file.empty()) resolved["save_outputs"] = options.outputs_file;
+  if (!options.files.outputs.empty()) resolved["save_outputs"] = options.files.outputs;
   if (!options.shard.empty()) resolved["shard"] = options.shard;
   return resolved;
 }
@@ -148,20 +176,13 @@ std::map<std::string, std::string> resolve(const SweepRequest& request, const De
 
 PlannedSweep::PlannedSweep(const SweepRequest& request, const std::string& device_name) {
   const SweepOptions& options = request.options;
-  Tensors tensors;
-  std::shared_ptr<const OwnLayer> layer;
-  if (!options.tensors_file.empty() && options.workload == Workload::kLayer) {
-    layer = std::make_shared<const OwnLayer>(read_own_layer(options.tensors_file));
-  } else if (!options.tensors_file.empty()) {
-    tensors = std::make_shared<const OwnTensors>(
-        read_own_tensors(options.tensors_file, host_memory_bytes()));
-  }
+  std::shared_ptr<const OwnInputs> own;
+  if (!options.tensors_file.empty()) own = read_own_inputs(options.workload, options.tensors_file);
   device_ = open_device(device_name);
-  cases_ = expand(request, *device_, tensors.get(), layer.get());
-  RunSettings settings = make_run_settings(options, *device_, request.is_timed, cases_);
-  if (tensors != nullptr) use_tensors(std::move(tensors), settings);
-  if (layer != nullptr) use_layer(std::move(layer), settings);
-  settings.keeps_outputs = !options.outputs_file.empty();
+  const std::vector<SweepCase> cases = expand(request, *device_, own.get());
+  RunSettings settings =
+      make_run_settings(options, *device_, request.is_timed, cases, std::move(own));
+  settings.keeps_outputs = !options.files.outputs.empty();
   settings.before_case = request.before_case;
   settings.times_parts = request.times_parts;
   settings.cycles = request.is_timed ? request.cycles : nullptr;
@@ -172,7 +193,7 @@ PlannedSweep::PlannedSweep(const SweepRequest& request, const std::string& devic
   plan_.run.resolved = resolve(request, *device_, settings.method);
   runner_ = std::make_unique<CaseRunner>(*device_, std::move(settings));
   std::string ids;
-  for (const SweepCase& sweep_case : cases_) {
+  for (const SweepCase& sweep_case : cases) {
     plan_.cases.push_back(runner_->begin(sweep_case));
     ids += plan_.cases.back().id + "\n";
     plan_.cases.back().position = plan_.cases.size() - 1;
@@ -181,11 +202,43 @@ PlannedSweep::PlannedSweep(const SweepRequest& request, const std::string& devic
   plan_.run.resolved[kGrid] = to_hex(fnv1a(ids));
 }
 
-CaseRecord PlannedSweep::run(std::size_t position) {
-  CaseRecord record = runner_->run(cases_.at(position));
-  record.position = position;
-  record.provenance = provenance_of(plan_);
-  return record;
+namespace {
+
+struct Shard {
+  int index = 1;  // from 1
+  int count = 1;
+};
+
+Shard parse_shard(const std::string& text) {
+  if (text.empty()) return {};
+  const std::size_t slash = text.find('/');
+  if (slash == std::string::npos) {
+    throw UsageError(fmt::format("--shard: '{}' is not I/N; allowed: 1/8 to 8/8, say", text));
+  }
+  const Shard shard{parse_extent("--shard", text.substr(0, slash)),
+                    parse_extent("--shard", text.substr(slash + 1))};
+  if (shard.index > shard.count) {
+    throw UsageError(fmt::format("--shard: there is no part {} of {}; allowed: 1/{} to {}/{}",
+                                 shard.index, shard.count, shard.count, shard.count, shard.count));
+  }
+  return shard;
+}
+
+}  // namespace
+
+std::vector<std::size_t> positions_of_shard(const std::vector<CaseRecord>& cases,
+                                            const std::string& shard) {
+  const auto [index, count] = parse_shard(shard);
+  std::vector<std::size_t> positions;
+  std::string problem;
+  int turn = count;  // the shard that gets the problem, from 1
+  for (std::size_t position = 0; position < cases.size(); ++position) {
+    const std::string key = make_problem_key(cases[position].problem);
+    if (key != problem) turn = turn % count + 1;
+    problem = key;
+    if (turn == index) positions.push_back(position);
+  }
+  return positions;
 }
 
 }  // namespace sparkbench

@@ -1,6 +1,7 @@
 // Turns options into the cases of a sweep, on one device that this process opens.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -8,6 +9,7 @@
 
 #include "harness/cli/options/sweep_options.h"
 #include "harness/run/case_runner.h"
+#include "results/record/case_record.h"
 
 namespace sparkbench {
 
@@ -32,19 +34,24 @@ class PlannedSweep {
   const RunRecord& plan() const { return plan_; }
 
   /// Runs the case at this position of the plan.
-  CaseRecord run(std::size_t position);
+  CaseRecord run(std::size_t position) { return runner_->finish(plan_.cases.at(position)); }
 
   /// The last case's outputs, if they are to be saved and it finished.
   std::optional<PassOutputs> take_outputs() { return runner_->take_outputs(); }
 
   const Device& device() const { return *device_; }
-  const std::vector<SweepCase>& cases() const { return cases_; }
+  const Workloads& workloads() const { return runner_->workloads(); }
 
  private:
   std::unique_ptr<Device> device_;
-  std::vector<SweepCase> cases_;
   std::unique_ptr<CaseRunner> runner_;
   RunRecord plan_;
 };
+
+/// Positions in `cases` of the shard, or all if `shard` is empty. Problems are dealt out in turn,
+/// each with all its cases, because these share inputs, the exact result and the baseline. Throws
+/// UsageError unless `shard` is I/N with 1 <= I <= N.
+std::vector<std::size_t> positions_of_shard(const std::vector<CaseRecord>& cases,
+                                            const std::string& shard);
 
 }  // namespace sparkbench

@@ -4,16 +4,12 @@
 #include <functional>
 #include <memory>
 #include <string>
-#include <vector>
 
 #include "harness/devices/device.h"
-#include "harness/encoder/own_layer.h"
 #include "harness/model/predict/cycles_file.h"
-#include "sweeps/grid.h"
+#include "harness/run/problems/tensor_file.h"
 
 namespace sparkbench {
-
-struct SweepOptions;
 
 /// Called with the id of a case before it is computed. Tests inject faults there.
 using CaseHook = std::function<void(const std::string& case_id)>;
@@ -21,26 +17,21 @@ using CaseHook = std::function<void(const std::string& case_id)>;
 /// The settings that all cases of a run share.
 struct RunSettings {
   InputSpec input;
-  std::shared_ptr<const OwnLayer> own_layer;  // null unless layers have the user's own tensors
-  TimingOptions timing;
-  bool is_deterministic = false;  // for the backward pass
+  std::shared_ptr<const OwnInputs> own;  // of --tensors; null: inputs are generated
+  bool is_deterministic = false;         // for the backward pass
   bool is_verified = true;
   bool keeps_outputs = false;  // for every case, for CaseRunner::outputs()
   bool times_parts = false;    // for candidates that have parts
   bool is_profiled = false;    // only launches each candidate once
-  Tolerance tolerance;
-  Method method;         // as recorded
-  CaseHook before_case;  // may be empty
+  Method method;               // as recorded
+  CaseHook before_case;        // may be empty
   /// Used to predict a V100's times; null: no predictions. Must outlive the run.
   const CyclesFile* cycles = &embedded_cycles();
+
+  /// The error allowed. Without a verdict, any.
+  Tolerance tolerance() const {
+    return {.ratio = method.tolerance_ratio.value_or(Tolerance{}.ratio)};
+  }
 };
-
-/// For generated inputs. `is_timed`: whether the command measures time if the device can.
-RunSettings make_run_settings(const SweepOptions& options, const Device& device, bool is_timed,
-                              const std::vector<SweepCase>& cases);
-
-/// Replaces generated inputs by the user's own.
-void use_tensors(std::shared_ptr<const OwnTensors> tensors, RunSettings& settings);
-void use_layer(std::shared_ptr<const OwnLayer> layer, RunSettings& settings);
 
 }  // namespace sparkbench

@@ -15,7 +15,7 @@ bool has_warning(const CaseRecord& record, std::string_view code) {
 std::shared_ptr<OwnTensors> normal_tensors(int seqlen = 256) {
   const Problem problem{1, 1, seqlen, seqlen, 32, MaskSpec::full()};
   auto own = std::make_shared<OwnTensors>();
-  own->extents = problem;
+  own->shape = problem;
   own->inputs = make_inputs(problem, Distribution::kNormal, 3);
   own->d_o = make_gradient_input(problem, Distribution::kNormal, 3);
   return own;
@@ -47,8 +47,8 @@ class CaseOutputs : public testing::Test {
  protected:
   CaseRecord run(const std::string& kernel, Pass pass, std::shared_ptr<OwnTensors> own,
                  RunSettings settings = {}) {
-    CaseProblem problem{pass, own->extents};
-    settings.input.own = std::move(own);
+    CaseProblem problem{pass, own->shape};
+    settings.own = std::move(own);
     settings.method.input = "tensors";
     return CaseRunner(*device_, settings).run({kernel, problem});
   }

@@ -7,6 +7,7 @@
 #include "harness/devices/emulated_device.h"
 #include "harness/model/predict/test_cycles.h"
 #include "kernels/machine/out_of_device_memory.h"
+#include "results/record/record_fields.h"
 
 namespace sparkbench {
 namespace {
@@ -45,7 +46,7 @@ class ScriptedProblem : public LoadedProblem {
       const double ms = (is_reference ? script_.reference_ms : script_.kernel_ms) *
                         (candidates.size() > 1 ? 1.1 : 1.0);
       timings.push_back({std::vector<double>(3, ms), {{}, {}, {}}, "noise", true, 0.001});
-      EXPECT_TRUE(options.timing.is_wanted);
+      EXPECT_TRUE(is_timed(options.method));
       if (!script_.times_in_turns) break;
     }
     return timings;
@@ -180,7 +181,7 @@ TEST_F(CaseRunnerTest, SetsQuadraticUnfusedMemoryBesideTheKernels) {
 
 TEST_F(CaseRunnerTest, TimesNothingUnlessItIsAskedTo) {
   RunSettings settings;
-  settings.timing.is_wanted = false;
+  leave_untimed(settings.method);
   CaseRunner untimed(device_, settings);
   EXPECT_FALSE(untimed.run(case_of("volta-fp32acc")).time_ms.has_value());
   EXPECT_EQ(script_.log, Log({"run volta-fp32acc"}));

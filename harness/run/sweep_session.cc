@@ -13,7 +13,7 @@
 #include "harness/cli/options/terminal.h"
 #include "harness/devices/environment.h"
 #include "harness/environment_error.h"
-#include "harness/plan/shard.h"
+#include "harness/plan/planned_sweep.h"
 #include "harness/run/interrupt.h"
 #include "harness/run/nothing_ran.h"
 #include "harness/run/progress.h"
@@ -257,7 +257,7 @@ std::string resume_line(const SweepRequest& request) {
   if (folder.empty()) return "";
   std::string line =
       fmt::format("sparkbench {} --resume {}", request.argv.at(1), shell_word(folder));
-  for (const auto& [flag, path] : output_files(options)) {
+  for (const auto& [flag, path] : files_asked_for(options.files)) {
     line += fmt::format(" {} {}", flag, shell_word(path));
   }
   return line;

@@ -6,7 +6,7 @@
 
 #include "harness/cli/exit_code.h"
 #include "harness/run/case_executor.h"
-#include "harness/run/sweep_outputs.h"
+#include "harness/run/run_files.h"
 
 namespace sparkbench {
 

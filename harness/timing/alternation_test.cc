@@ -19,9 +19,8 @@ class Scene {
       return TimedSample{sample_ms, 1000.0 + static_cast<double>(turns_.size())};
     };
   }
-  std::vector<Timing> sample(const std::vector<TakeSample>& candidates,
-                             const TimingOptions& options) {
-    return sample_in_turns(candidates, options,
+  std::vector<Timing> sample(const std::vector<TakeSample>& candidates, const Method& method) {
+    return sample_in_turns(candidates, method,
                            {[this] { return seconds_; },
                             [this](double seconds) {
                               seconds_ += seconds;
@@ -38,14 +37,14 @@ class Scene {
   double rested_ = 0;
 };
 
-TimingOptions small_blocks() {
-  TimingOptions options;
-  options.min_samples = 4;
-  options.min_seconds = 0;
-  options.max_samples = 8;
-  options.block_samples = 2;
-  options.min_blocks = 2;
-  return options;
+Method small_blocks() {
+  Method method;
+  method.min_samples = 4;
+  method.min_seconds = 0;
+  method.max_samples = 8;
+  method.block_samples = 2;
+  method.min_blocks = 2;
+  return method;
 }
 
 TEST(SampleInTurns, GivesEveryCandidateABlockAfterTheOther) {
@@ -72,11 +71,11 @@ TEST(SampleInTurns, GoesOnUntilTheNoisyOneMayStop) {
 
 TEST(SampleInTurns, StopsWithinBlocksOnceEveryoneHadATurn) {
   Scene scene;
-  TimingOptions options = small_blocks();
-  options.max_seconds = 2.5;
-  options.duty_cycle = 1;
+  Method method = small_blocks();
+  method.max_seconds = 2.5;
+  method.duty_cycle = 1;
   const auto timings =
-      scene.sample({scene.candidate('k', {3000}), scene.candidate('r', {1000})}, options);
+      scene.sample({scene.candidate('k', {3000}), scene.candidate('r', {1000})}, method);
   EXPECT_EQ(scene.turns(), "kr");
   EXPECT_EQ(timings[0].stop_reason, "time");
   EXPECT_EQ(timings[1].stop_reason, "time");
@@ -84,9 +83,9 @@ TEST(SampleInTurns, StopsWithinBlocksOnceEveryoneHadATurn) {
 
 TEST(SampleInTurns, RestsAfterSamplesToKeepTheDutyCycle) {
   Scene scene;
-  TimingOptions options = small_blocks();
-  options.duty_cycle = 0.25;
-  scene.sample({scene.candidate('k', {1}), scene.candidate('r', {5})}, options);
+  Method method = small_blocks();
+  method.duty_cycle = 0.25;
+  scene.sample({scene.candidate('k', {1}), scene.candidate('r', {5})}, method);
   EXPECT_EQ(scene.turns(), "kkrrkkrr");
   EXPECT_NEAR(scene.seconds(), 4 * (1 + 5) * 1e-3 / 0.25, 1e-9);
   EXPECT_NEAR(scene.rested(), 0.75 * scene.seconds(), 1e-9);
@@ -94,9 +93,9 @@ TEST(SampleInTurns, RestsAfterSamplesToKeepTheDutyCycle) {
 
 TEST(SampleInTurns, RestsNeverAtAFullDutyCycle) {
   Scene scene;
-  TimingOptions options = small_blocks();
-  options.duty_cycle = 1;
-  scene.sample({scene.candidate('k', {1})}, options);
+  Method method = small_blocks();
+  method.duty_cycle = 1;
+  scene.sample({scene.candidate('k', {1})}, method);
   EXPECT_EQ(scene.rested(), 0);
 }
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "harness/timing/statistics.h"
+#include "results/study/statistics.h"
 
 namespace sparkbench {
 

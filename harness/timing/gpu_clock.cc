@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "harness/timing/statistics.h"
+#include "results/study/statistics.h"
 
 namespace sparkbench {
 namespace {

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "harness/timing/gpu_timer.h"
-#include "harness/timing/statistics.h"
+#include "results/study/statistics.h"
 
 namespace sparkbench {
 namespace {
@@ -64,7 +64,7 @@ std::optional<double> GpuTimer::measure_copy_gbps() {
   return 2.0 * static_cast<double>(bytes) / median_of(samples_ms) * 1e-6;
 }
 
-PassParts GpuTimer::time_parts(const LaunchInParts& launch, const TimingOptions& options) {
+PassParts GpuTimer::time_parts(const LaunchInParts& launch, const Method& method) {
   PassParts parts;
   std::vector<std::vector<double>> samples_ms;  // per part
   launch([&](const UnfusedPart& part) {
@@ -73,18 +73,18 @@ PassParts GpuTimer::time_parts(const LaunchInParts& launch, const TimingOptions&
   stream_.synchronize();
   samples_ms.resize(parts.of.size());
   for (parts.passes = 0; parts.passes < kPasses; ++parts.passes) {
-    if (options.flushes_l2) {
+    if (method.cache == "cold") {
       CUDA_CHECK(cudaMemsetAsync(flush_.as<void>(), 0, flush_.bytes(), stream_.get()));
     }
     std::optional<GpuHold> hold;
-    if (options.holds_stream) hold.emplace(stream_, hold_flag_);
+    if (*method.held) hold.emplace(stream_, hold_flag_);
     EventLaps marks(stream_);
     launch([&](const UnfusedPart& /*part*/) { marks.lap(); });
     if (hold) hold->release();
     stream_.synchronize();
     const std::vector<double> laps = marks.laps_ms();
     for (std::size_t i = 0; i < laps.size(); ++i) samples_ms.at(i).push_back(laps[i]);
-    rest_after(laps, options.duty_cycle);
+    rest_after(laps, *method.duty_cycle);
   }
   parts.copy_gbps = measure_copy_gbps();
   for (std::size_t i = 0; i < parts.of.size(); ++i) {

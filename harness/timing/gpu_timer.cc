@@ -62,31 +62,31 @@ TimedSample GpuTimer::sample(Timed& timed, bool flushes_l2) {
   return try_sample(timed, flushes_l2).value();
 }
 
-double GpuTimer::time_empty_kernel(const TimingOptions& options) {
+double GpuTimer::time_empty_kernel(const Method& method) {
   const Launch launch = [this] { enqueue_empty_kernel(stream_.get()); };
-  Timed empty{launch, options.holds_stream};
-  double least_ms = sample(empty, options.flushes_l2).ms;
+  Timed empty{launch, *method.held};
+  double least_ms = sample(empty, method.cache == "cold").ms;
   for (int i = 1; i < kEmptySamples; ++i) {
-    least_ms = std::min(least_ms, sample(empty, options.flushes_l2).ms);
+    least_ms = std::min(least_ms, sample(empty, method.cache == "cold").ms);
   }
   return least_ms;
 }
 
-std::vector<Timing> GpuTimer::time(std::span<const Launch> launches, const TimingOptions& options) {
-  const double least_ms = time_empty_kernel(options);
+std::vector<Timing> GpuTimer::time(std::span<const Launch> launches, const Method& method) {
+  const double least_ms = time_empty_kernel(method);
   std::vector<Timed> timed;
-  for (const Launch& launch : launches) timed.push_back({launch, options.holds_stream});
+  for (const Launch& launch : launches) timed.push_back({launch, *method.held});
   std::vector<TakeSample> take_sample;
   for (Timed& one : timed) {
-    warm_up(one.launch, options.warmup_ms);
-    take_sample.push_back([&] { return sample(one, options.flushes_l2); });
+    warm_up(one.launch, *method.warmup_ms);
+    take_sample.push_back([&] { return sample(one, method.cache == "cold"); });
   }
   const Stopwatch watch;
   const auto rest_for = [](double seconds) {
     std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
   };
   std::vector<Timing> timings =
-      sample_in_turns(take_sample, options, {[&watch] { return watch.seconds(); }, rest_for});
+      sample_in_turns(take_sample, method, {[&watch] { return watch.seconds(); }, rest_for});
   for (std::size_t i = 0; i < timings.size(); ++i) {
     timings[i].is_held = timed[i].is_held;
     timings[i].least_ms = least_ms;

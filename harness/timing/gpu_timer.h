@@ -22,6 +22,7 @@
 #include "harness/timing/timing.h"
 #include "reference/cublas/unfused_part.h"
 #include "results/record/case_record.h"
+#include "results/record/run_record.h"
 
 namespace sparkbench {
 
@@ -40,11 +41,11 @@ class GpuTimer {
   const CudaStream& stream() const { return stream_; }
 
   /// Warms up each launch, then takes interleaved samples (alternation.h).
-  std::vector<Timing> time(std::span<const Launch> launches, const TimingOptions& options);
+  std::vector<Timing> time(std::span<const Launch> launches, const Method& method);
 
   /// The median time of each part of a pass, between events, over several passes; and the bandwidth
   /// of a copy, if there is memory for one. The caller computes shares of the device's peak.
-  PassParts time_parts(const LaunchInParts& launch, const TimingOptions& options);
+  PassParts time_parts(const LaunchInParts& launch, const Method& method);
 
  private:
   struct Timed {
@@ -57,7 +58,7 @@ class GpuTimer {
   std::optional<TimedSample> try_sample(const Timed& timed, bool flushes_l2);
   /// A launch that cannot be held in several attempts is sampled without a hold from then on.
   TimedSample sample(Timed& timed, bool flushes_l2);
-  double time_empty_kernel(const TimingOptions& options);
+  double time_empty_kernel(const Method& method);
   std::optional<double> measure_copy_gbps();
 
   CudaStream stream_;

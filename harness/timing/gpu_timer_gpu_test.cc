@@ -9,7 +9,7 @@
 #include <thread>
 
 #include "harness/devices/gpu_device.h"
-#include "harness/timing/statistics.h"
+#include "results/study/statistics.h"
 
 namespace sparkbench {
 namespace {
@@ -21,12 +21,13 @@ using std::chrono::milliseconds;
 constexpr std::size_t kL2Bytes = 64 << 20;
 constexpr int kSmCount = 64;
 
-TimingOptions few_samples() {
-  TimingOptions options;
-  options.warmup_ms = 1;
-  options.min_samples = options.max_samples = 10;
-  options.block_samples = 5;
-  return options;
+Method few_samples() {
+  Method method;
+  method.warmup_ms = 1;
+  method.min_samples = 10;
+  method.max_samples = 10;
+  method.block_samples = 5;
+  return method;
 }
 
 class GpuTimerTest : public testing::Test {
@@ -49,8 +50,8 @@ class GpuTimerTest : public testing::Test {
   Launch empty() {
     return [this] { enqueue_empty_kernel(stream().get()); };
   }
-  std::vector<Timing> time(const std::vector<Launch>& launches, const TimingOptions& options) {
-    return timer_->time(launches, options);
+  std::vector<Timing> time(const std::vector<Launch>& launches, const Method& method) {
+    return timer_->time(launches, method);
   }
   static double seconds_since(std::chrono::steady_clock::time_point start) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
@@ -74,10 +75,10 @@ TEST_F(GpuTimerTest, KeepsLaunchingOutOfTheTime) {
     std::this_thread::sleep_for(milliseconds(2));
     enqueue_empty_kernel(stream().get());
   };
-  TimingOptions options = few_samples();
-  EXPECT_LT(median_of(time({slow_launch}, options)[0].samples_ms), 0.1);
-  options.holds_stream = false;
-  EXPECT_GT(median_of(time({slow_launch}, options)[0].samples_ms), 1.9);
+  Method method = few_samples();
+  EXPECT_LT(median_of(time({slow_launch}, method)[0].samples_ms), 0.1);
+  method.held = false;
+  EXPECT_GT(median_of(time({slow_launch}, method)[0].samples_ms), 1.9);
 }
 
 TEST_F(GpuTimerTest, ReadsAClockThatACardCanHave) {

@@ -1,23 +1,23 @@
 #include "harness/timing/stop_rule.h"
 
-#include "harness/timing/statistics.h"
+#include "results/study/statistics.h"
 
 namespace sparkbench {
 
-bool is_settled(std::span<const double> samples_ms, const TimingOptions& options) {
-  return static_cast<int>(samples_ms.size()) >= options.min_blocks * options.block_samples &&
-         relative_median_error_of_blocks(samples_ms, options.block_samples) <= options.max_noise &&
-         relative_drift(samples_ms) <= 2 * options.max_noise;
+bool is_settled(std::span<const double> samples_ms, const Method& method) {
+  return static_cast<int>(samples_ms.size()) >= method.min_blocks * *method.block_samples &&
+         relative_median_error_of_blocks(samples_ms, *method.block_samples) <= *method.max_noise &&
+         relative_drift(samples_ms) <= 2 * *method.max_noise;
 }
 
 std::optional<std::string_view> why_stop(std::span<const double> samples_ms, double seconds,
-                                         const TimingOptions& options) {
+                                         const Method& method) {
   const auto count = static_cast<int>(samples_ms.size());
-  const bool is_full = count >= options.max_samples;
-  const bool is_enough = count >= options.min_samples && seconds >= options.min_seconds;
-  if ((is_enough || is_full) && is_settled(samples_ms, options)) return "noise";
+  const bool is_full = count >= method.max_samples;
+  const bool is_enough = count >= *method.min_samples && seconds >= *method.min_seconds;
+  if ((is_enough || is_full) && is_settled(samples_ms, method)) return "noise";
   if (is_full) return "samples";
-  if (seconds >= options.max_seconds) return "time";
+  if (seconds >= *method.max_seconds) return "time";
   return std::nullopt;
 }
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "harness/timing/statistics.h"
+#include "results/study/statistics.h"
 
 namespace sparkbench {
 namespace {
@@ -36,10 +36,10 @@ const std::vector<double> kSwinging = {
     2.445, 2.450, 2.416, 2.434, 2.434, 2.447, 2.515, 2.566, 2.566, 2.567, 2.589, 2.577};
 
 /// With this limit on the noise.
-TimingOptions to_noise(double max_noise) {
-  TimingOptions options;
-  options.max_noise = max_noise;
-  return options;
+Method to_noise(double max_noise) {
+  Method method;
+  method.max_noise = max_noise;
+  return method;
 }
 
 std::vector<double> repeated(const std::vector<double>& pattern, std::size_t count) {
@@ -49,7 +49,7 @@ std::vector<double> repeated(const std::vector<double>& pattern, std::size_t cou
 }
 
 TEST(WhyStop, NeedsTheLeastBlocksSamplesAndTime) {
-  TimingOptions many;
+  Method many;
   many.min_samples = 100;
   EXPECT_FALSE(why_stop(repeated({1.0}, 49), 0.3, {}).has_value());
   EXPECT_FALSE(why_stop(repeated({1.0}, 99), 0.3, many).has_value());

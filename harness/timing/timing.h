@@ -1,4 +1,4 @@
-// How a candidate is timed on a GPU, and the result.
+// The result of timing a candidate on a GPU.
 #pragma once
 
 #include <optional>
@@ -6,22 +6,6 @@
 #include <vector>
 
 namespace sparkbench {
-
-/// How samples are taken on a GPU.
-struct TimingOptions {
-  bool is_wanted = true;
-  bool flushes_l2 = true;    // --cache cold
-  bool holds_stream = true;  // until a whole sample is queued, so that launches are not timed
-  double warmup_ms = 25.0;   // of running the kernel before the first sample
-  int min_samples = 20;
-  double min_seconds = 0.3;  // of sampling: the card's power governor takes that long to settle
-  int max_samples = 1000;
-  double max_noise = 0.005;   // relative standard error of the median at which sampling may stop
-  double max_seconds = 10.0;  // of sampling one case
-  int block_samples = 10;     // of one candidate in a row, if several alternate
-  int min_blocks = 5;         // per candidate: the clock may differ between blocks
-  double duty_cycle = 0.5;    // largest share of time that the GPU is busy
-};
 
 /// One measurement of one candidate.
 struct TimedSample {

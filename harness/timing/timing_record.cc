@@ -4,7 +4,7 @@
 
 #include "harness/timing/clock_readings.h"
 #include "harness/timing/impossible_numbers.h"
-#include "harness/timing/statistics.h"
+#include "results/study/statistics.h"
 
 namespace sparkbench {
 namespace {

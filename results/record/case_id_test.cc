@@ -90,11 +90,11 @@ TEST(ConfigHash, ChangesWithIdSeedAndMethod) {
   hashes.insert(make_config_hash("b", 0, {}));
   hashes.insert(make_config_hash("a", 1, {}));
   Method method;
-  method.cache = "cold";
+  method.cache = "hot";
   hashes.insert(make_config_hash("a", 0, method));
-  method.min_samples = 20;
+  method.min_samples = 30;
   hashes.insert(make_config_hash("a", 0, method));
-  method.max_noise = 0.005;
+  method.max_noise = 0.01;
   hashes.insert(make_config_hash("a", 0, method));
   method.flush_bytes = 1;
   hashes.insert(make_config_hash("a", 0, method));

@@ -71,7 +71,8 @@ void visit_fields(AnyConst<Environment> auto& e, auto&& visit) {
   visit("device", e.device);
 }
 
-void visit_fields(AnyConst<Method> auto& m, auto&& visit) {
+/// How samples are taken.
+void visit_timing_fields(AnyConst<Method> auto& m, auto&& visit) {
   visit("cache", m.cache);
   visit("flush_bytes", m.flush_bytes);
   visit("warmup_ms", m.warmup_ms);
@@ -82,6 +83,10 @@ void visit_fields(AnyConst<Method> auto& m, auto&& visit) {
   visit("held", m.held);
   visit("block_samples", m.block_samples);
   visit("duty_cycle", m.duty_cycle);
+}
+
+void visit_fields(AnyConst<Method> auto& m, auto&& visit) {
+  visit_timing_fields(m, visit);
   visit("timeout_s", m.timeout_s);
   visit("statistic", m.statistic);
   visit("flop_convention", m.flop_convention);
@@ -91,6 +96,12 @@ void visit_fields(AnyConst<Method> auto& m, auto&& visit) {
   visit("oracle", m.oracle);
   visit("tolerance_ratio", m.tolerance_ratio);
   visit("deterministic", m.deterministic);
+}
+
+/// Makes null what a run has that times nothing.
+inline void leave_untimed(Method& method) {
+  visit_timing_fields(method, [](const char* /*name*/, auto& field) { field.reset(); });
+  method.statistic.reset();
 }
 
 void visit_fields(AnyConst<RunRecord> auto& r, auto&& visit) {

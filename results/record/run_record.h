@@ -74,27 +74,39 @@ struct Environment {
   DeviceInfo device;
 };
 
-/// Null for steps that the run did not do: an emulated run has no clock to read.
+/// How cases are measured and judged. The flags set it, the timer reads it, and the record of the
+/// run stores it. In a record a field is null when the run did not do it: an emulated run has no
+/// clock. The initial values are those of the flags.
 struct Method {
-  std::optional<std::string> cache;  // "cold" or "hot"
+  // How samples are taken on a GPU.
+  std::optional<std::string> cache = "cold";  // or "hot": the L2 is not flushed before a sample
   std::optional<std::uint64_t> flush_bytes;
-  std::optional<double> warmup_ms;
-  std::optional<int> min_samples;
-  std::optional<double> max_noise;
-  std::optional<double> min_seconds, max_seconds;  // of sampling a case
-  std::optional<bool> held;                        // the stream, while a sample is queued
-  std::optional<int> block_samples;                // in a row, if kernel and reference alternate
-  std::optional<double> duty_cycle;                // the largest share of time that the GPU is busy
-  std::optional<double> timeout_s;
-  std::optional<std::string> statistic;  // "median"
+  std::optional<double> warmup_ms = 25.0;  // of running the kernel before the first sample
+  std::optional<int> min_samples = 20;
+  std::optional<double> max_noise = 0.005;   // relative error of the median to stop at
+  std::optional<double> min_seconds = 0.3;   // of sampling a case: the power governor settles
+  std::optional<double> max_seconds = 10.0;  // of sampling a case
+  std::optional<bool> held = true;           // the stream, while a sample is queued
+  std::optional<int> block_samples = 10;     // of one candidate in a row, when several take turns
+  std::optional<double> duty_cycle = 0.5;    // part of the time that the GPU is busy, at most
+  std::optional<std::string> statistic = "median";
+
+  std::optional<double> timeout_s = 600.0;  // of a case in a worker; none without workers
   std::string flop_convention;
   std::string input;  // "normal", "uniform", "outliers", or "tensors": the user's
-  std::optional<std::string> input_file;  // name of the user's tensor file
-  std::optional<std::string> input_hash;  // FNV-1a of its bytes, 16 hexadecimal digits
-  std::optional<std::string> oracle;      // none with --no-verify
-  std::optional<double> tolerance_ratio;
-  std::optional<bool> deterministic;  // none without a backward pass
+  std::optional<std::string> input_file;             // name of the file of these
+  std::optional<std::string> input_hash;             // FNV-1a of its bytes, 16 hexadecimal digits
+  std::optional<std::string> oracle = "exact-fp64";  // none with --no-verify
+  std::optional<double> tolerance_ratio = 2.0;       // error allowed, in the unfused computation's
+  std::optional<bool> deterministic = false;         // none without a backward pass
+
+  // No flag sets these, and records do not have them.
+  int max_samples = 1000;  // of a case
+  int min_blocks = 5;      // of one candidate: the clock may differ from block to block
 };
+
+/// Whether the cases are timed.
+inline bool is_timed(const Method& method) { return method.statistic.has_value(); }
 
 struct RunRecord {
   SchemaVersion schema;

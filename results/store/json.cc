@@ -169,7 +169,9 @@ void read(const Json& json, const std::string& path, T& value) {
     if constexpr (IsAxisField<Field>::value) {
       if (field.axis.is_in_every_record) reject(field_path, "is missing");
       if (field.axis.access.may_be_none) field.assign(AxisValue());
-    } else if constexpr (!IsOptional<Field>::value) {
+    } else if constexpr (IsOptional<Field>::value) {
+      field.reset();
+    } else {
       reject(field_path, "is missing");
     }
   });

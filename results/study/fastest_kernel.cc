@@ -7,7 +7,7 @@
 
 #include "results/record/case_id.h"
 #include "results/study/kernel_statistics.h"
-#include "results/study/median_error.h"
+#include "results/study/statistics.h"
 
 namespace sparkbench {
 namespace {

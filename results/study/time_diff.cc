@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "results/render/number_format.h"
-#include "results/study/median_error.h"
+#include "results/study/statistics.h"
 
 namespace sparkbench {
 namespace {

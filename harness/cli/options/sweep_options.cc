@@ -84,20 +84,23 @@ constexpr const char* kTimingFlags[] = {"--cache", "--min-samples", "--max-noise
 constexpr const char* kUnverifiedFlags[] = {"--no-verify", "--profile"};
 
 void add_timing_flags(CLI::App& command, SweepOptions& options, const char* group) {
-  command.add_option("--cache", options.cache, "cold (L2 flushed before each sample) or hot")
+  command
+      .add_option("--cache", *options.method.cache, "cold (L2 flushed before each sample) or hot")
       ->group(group)
       ->check(one_of({"cold", "hot"}))
       ->capture_default_str();
-  command.add_option("--min-samples", options.min_samples, "samples of a timed case")
+  command.add_option("--min-samples", *options.method.min_samples, "samples of a timed case")
       ->group(group)
       ->check(whole_number(2, 1000000))
       ->capture_default_str();
-  command.add_option("--max-noise", options.max_noise, "relative error of the median to stop at")
+  command
+      .add_option("--max-noise", *options.method.max_noise,
+                  "relative error of the median to stop at")
       ->group(group)
       ->check(within(1e-6, 1.0))
       ->capture_default_str();
   command
-      .add_option("--duty-cycle", options.duty_cycle,
+      .add_option("--duty-cycle", *options.method.duty_cycle,
                   "largest share of time that the GPU is busy while a case is timed")
       ->group(group)
       ->check(within(0.01, 1.0))
@@ -115,13 +118,13 @@ void add_method_flags(CLI::App& command, SweepOptions& options, bool is_timed) {
       ->capture_default_str();
   add_timing_flags(command, options, is_timed ? group : "");
   command
-      .add_option("--tolerance-ratio", options.tolerance_ratio,
+      .add_option("--tolerance-ratio", *options.method.tolerance_ratio,
                   "allowed error over that of the unfused computation")
       ->group(group)
       ->check(within(1e-6, 1e6))
       ->capture_default_str();
   command
-      .add_flag("--deterministic", options.is_deterministic,
+      .add_flag("--deterministic", *options.method.deterministic,
                 "backward: gradients with the same bits in every run")
       ->group(group);
   command.add_flag("--no-verify", options.skips_verification, "do not compare with the oracle")
@@ -131,7 +134,7 @@ void add_method_flags(CLI::App& command, SweepOptions& options, bool is_timed) {
 void add_execution_flags(CLI::App& command, SweepOptions& options, bool is_timed) {
   const char* const group = "Execution";
   command
-      .add_option("--timeout", options.timeout_s,
+      .add_option("--timeout", *options.method.timeout_s,
                   "time limit of a case in seconds; a worker has at least 60 to start")
       ->group(group)
       ->check(within(1e-3, 1e9))
@@ -161,38 +164,9 @@ void add_execution_flags(CLI::App& command, SweepOptions& options, bool is_timed
   command.add_option("--worker", options.worker_device)->group("");  // worker_pool.h
 }
 
-constexpr const char* kOutputGroup = "Output ('-' is the standard output)";
-
-}  // namespace
-
-void add_file_flags(CLI::App& command, SweepOptions& options) {
-  const char* const group = kOutputGroup;
-  command.add_option("--json", options.json_file, "write the whole record")
-      ->type_name("FILE")
-      ->group(group);
-  CLI::Option* const csv = command.add_option("--csv", options.csv_file, "write a row per case")
-                               ->type_name("FILE")
-                               ->group(group);
-  command
-      .add_flag("--csv-all", options.csv_has_all_columns,
-                "all columns in --csv, even if empty or constant in this run")
-      ->needs(csv)
-      ->group(group);
-  command.add_option("--md", options.markdown_file, "write the table as markdown")
-      ->type_name("FILE")
-      ->group(group);
-  command
-      .add_option("--html", options.html_file,
-                  "write one page with a table that sorts and filters, and the figures")
-      ->type_name("FILE")
-      ->group(group);
-}
-
-namespace {
-
 void add_output_flags(CLI::App& command, SweepOptions& options) {
   const char* const group = kOutputGroup;
-  add_file_flags(command, options);
+  add_file_flags(command, options.files);
   command
       .add_option("--out", options.out_folder, "a new folder for all of these files and a journal")
       ->type_name("FOLDER")
@@ -202,7 +176,7 @@ void add_output_flags(CLI::App& command, SweepOptions& options) {
                   "finish the run of a folder, with the flags that began it and those given now")
       ->type_name("FOLDER")
       ->group(group);
-  add_salvage_flag(command, options,
+  add_salvage_flag(command, options.salvages,
                    "with --resume: run cases again that are damaged in the journal");
   command
       .add_flag("--retry-failed", options.retries_failed, "with --resume: run failed cases again")
@@ -244,10 +218,6 @@ void add_sweep_flags(CLI::App& command, SweepOptions& options, bool is_timed) {
   add_output_flags(command, options);
 }
 
-void add_salvage_flag(CLI::App& command, SweepOptions& options, const char* help) {
-  command.add_flag("--salvage", options.salvages, help)->group(kOutputGroup);
-}
-
 void add_tensors_flag(CLI::App& command, SweepOptions& options) {
   command
       .add_option("--tensors", options.tensors_file,
@@ -255,14 +225,6 @@ void add_tensors_flag(CLI::App& command, SweepOptions& options) {
                       ? "a safetensors file of weights and x (and d_y) instead of generated ones"
                       : "a safetensors file of q, k, v (and d_o) instead of generated inputs")
       ->group("Method");
-}
-
-void add_save_outputs_flag(CLI::App& command, SweepOptions& options) {
-  command
-      .add_option("--save-outputs", options.outputs_file,
-                  "write one kernel's whole o, lse, dq, dk and dv as a safetensors file")
-      ->type_name("FILE")
-      ->group(kOutputGroup);
 }
 
 void check_tensors_flag(const CLI::App& command, const SweepOptions& options) {
@@ -295,7 +257,7 @@ void check_sweep_flags(const SweepOptions& options) {
   exclude(!is_resumed && options.retries_failed, "--retry-failed: needs --resume");
   exclude(!is_resumed && options.salvages, "--salvage: needs --resume");
   exclude(!is_resumed && !options.allowed.empty(), "--allow: needs --resume");
-  exclude(options.is_profiled && !options.outputs_file.empty(),
+  exclude(options.is_profiled && !options.files.outputs.empty(),
           "--profile and --save-outputs: a profiled run keeps no outputs");
   parse_tags(options.tags);
 }

@@ -6,7 +6,9 @@
 #include <string>
 #include <vector>
 
+#include "harness/cli/options/output_options.h"
 #include "harness/cli/options/table_options.h"
+#include "results/record/run_record.h"
 #include "sweeps/axis_flags.h"
 
 namespace CLI {
@@ -22,27 +24,18 @@ struct SweepOptions {
   std::string preset;
   std::string device = "auto";
   std::uint64_t seed = 0;
-  std::string cache = "cold";
-  int min_samples = 20;
-  double max_noise = 0.005;
-  double duty_cycle = 0.5;
-  double tolerance_ratio = 2.0;
-  double timeout_s = 600.0;  // per case in a worker
-  bool is_deterministic = false;
+  Method method;
   bool skips_verification = false;
   bool stops_at_first_failure = false;
   bool is_dry_run = false;
-  std::string json_file, csv_file, markdown_file;  // empty: not written; "-": standard output
-  std::string html_file;                           // the same
-  bool csv_has_all_columns = false;                // otherwise the informative ones
-  std::string out_folder, resume_folder;           // at most one of them
+  OutputFiles files;
+  std::string out_folder, resume_folder;  // at most one of them
   bool retries_failed = false;
   bool salvages = false;             // damaged cases of the journal run again
   std::vector<std::string> allowed;  // differences from the resumed run
   std::string shard;                 // "I/N"; empty: all
   std::vector<std::string> tags;     // K=V
   std::string tensors_file;          // the user's own inputs; empty: they are generated
-  std::string outputs_file;          // one kernel's whole outputs; empty: not written
   bool is_quiet = false;
   bool hides_progress = false;
   bool is_in_process = false;  // no worker processes
@@ -55,17 +48,8 @@ struct SweepOptions {
 /// outlive parsing. Timing flags, --no-verify and --profile are shown only if a command times.
 void add_sweep_flags(CLI::App& command, SweepOptions& options, bool is_timed);
 
-/// Adds --json, --csv, --csv-all, --md and --html.
-void add_file_flags(CLI::App& command, SweepOptions& options);
-
-/// Adds --salvage.
-void add_salvage_flag(CLI::App& command, SweepOptions& options, const char* help);
-
 /// Adds --tensors.
 void add_tensors_flag(CLI::App& command, SweepOptions& options);
-
-/// Adds --save-outputs to the output flags.
-void add_save_outputs_flag(CLI::App& command, SweepOptions& options);
 
 /// Throws UsageError if --tensors is combined with a flag for a value that the tensors determine.
 void check_tensors_flag(const CLI::App& command, const SweepOptions& options);

@@ -7,7 +7,7 @@
 
 #include "harness/model/calibration/probe_kernels.h"
 #include "kernels/machine/cuda_resources.h"
-#include "results/study/median_error.h"
+#include "results/study/statistics.h"
 
 namespace sparkbench {
 namespace {

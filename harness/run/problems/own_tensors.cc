@@ -6,8 +6,8 @@
 #include <stdexcept>
 #include <utility>
 
+#include "harness/run/problems/input_warnings.h"
 #include "harness/run/problems/tensor_file.h"
-#include "harness/run/problems/tensor_warnings.h"
 #include "results/render/number_format.h"
 #include "sweeps/usage_error.h"
 
@@ -65,7 +65,7 @@ std::vector<Warning> warnings_of(const OwnTensors& tensors, const TensorFile& fi
     if (!values->empty()) small.push_back(count_small_values(name, *values, file.vanished(name)));
   }
   std::vector<Warning> warnings = warn_of_small_values(small);
-  if (auto transposed = warn_of_transposed(tensors.extents)) {
+  if (auto transposed = warn_of_transposed(tensors.shape)) {
     warnings.insert(warnings.begin(), std::move(*transposed));
   }
   return warnings;
@@ -92,12 +92,22 @@ void require_memory(const TensorFile& file, std::uint64_t there_is) {
 
 }  // namespace
 
+AxisFlags OwnTensors::extents() const {
+  AxisFlags flags;
+  const CaseProblem problem(Pass::kForward, shape);
+  for (const Axis* axis : problem_axes()) {
+    const AxisValue value = axis->access.get(problem);
+    if (axis->is_of_tensors && !is_none(value)) flags[axis->flag] = text_of_value(value);
+  }
+  return flags;
+}
+
 OwnTensors read_own_tensors(const std::string& path, std::uint64_t most_memory_bytes) {
   try {
     TensorFile file(path);
     OwnTensors tensors;
     tensors.path = path;
-    tensors.extents = extents_of(file);
+    tensors.shape = extents_of(file);
     require_memory(file, most_memory_bytes);
     tensors.inputs = {file.read("q"), file.read("k"), file.read("v")};
     if (file.has("d_o")) tensors.d_o = file.read("d_o");

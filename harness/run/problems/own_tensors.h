@@ -6,19 +6,19 @@
 #include <string>
 #include <vector>
 
+#include "harness/run/problems/tensor_file.h"
 #include "kernels/attention.h"
 #include "reference/inputs/inputs.h"
-#include "results/record/case_record.h"
 
 namespace sparkbench {
 
-struct OwnTensors {
-  std::string path;       // as given
-  std::string hash;       // FNV-1a of the file's bytes, 16 hexadecimal digits
-  Problem extents;        // batch, heads, heads_k, lengths, head_dim; otherwise defaults
+struct OwnTensors : OwnInputs {
+  Problem shape;          // batch, heads, heads_k, lengths, head_dim; otherwise defaults
   OwnedInputs inputs;     // in a kernel's form
   std::vector<Half> d_o;  // empty if the file has none
-  std::vector<Warning> warnings;
+
+  AxisFlags extents() const override;
+  const char* missing_gradient() const override { return d_o.empty() ? "d_o" : nullptr; }
 };
 
 /// Reads the tensors q, k, v and, if present, d_o from a safetensors file. Each is F16, BF16 or
@@ -27,7 +27,7 @@ struct OwnTensors {
 /// ignored.
 ///
 /// Values are rounded to fp16, and errors are relative to the rounded ones. TensorFile::read()
-/// rejects some values; tensor_warnings.h has the warnings. Throws UsageError, one line, for these,
+/// rejects some values; input_warnings.h has the warnings. Throws UsageError, one line, for these,
 /// for an unreadable file, and (before it reads them) for tensors that take more memory than
 /// `most_memory_bytes`.
 OwnTensors read_own_tensors(const std::string& path, std::uint64_t most_memory_bytes =

@@ -45,15 +45,15 @@ TEST_F(OwnTensorsTest, MakeAProblemOfTheirShape) {
                                ones("d_o", {2, 3, 2, 8}),
                                {"mask", "BOOL", {3}, "abc"}});
   EXPECT_EQ(own.path, path_);
-  EXPECT_EQ(own.extents.batch, 2);
-  EXPECT_EQ(own.extents.seqlen_q, 3);
-  EXPECT_EQ(own.extents.seqlen_k, 4);
-  EXPECT_EQ(own.extents.heads, 2);
-  EXPECT_EQ(own.extents.head_dim, 8);
-  EXPECT_EQ(own.inputs.q.size(), own.extents.q_elements());
-  EXPECT_EQ(own.inputs.k.size(), own.extents.k_elements());
-  EXPECT_EQ(own.inputs.v.size(), own.extents.k_elements());
-  EXPECT_EQ(own.d_o.size(), own.extents.q_elements());
+  EXPECT_EQ(own.shape.batch, 2);
+  EXPECT_EQ(own.shape.seqlen_q, 3);
+  EXPECT_EQ(own.shape.seqlen_k, 4);
+  EXPECT_EQ(own.shape.heads, 2);
+  EXPECT_EQ(own.shape.head_dim, 8);
+  EXPECT_EQ(own.inputs.q.size(), own.shape.q_elements());
+  EXPECT_EQ(own.inputs.k.size(), own.shape.k_elements());
+  EXPECT_EQ(own.inputs.v.size(), own.shape.k_elements());
+  EXPECT_EQ(own.d_o.size(), own.shape.q_elements());
   EXPECT_EQ(own.hash.size(), 16u);
   EXPECT_TRUE(own.warnings.empty());
 }
@@ -61,9 +61,9 @@ TEST_F(OwnTensorsTest, MakeAProblemOfTheirShape) {
 TEST_F(OwnTensorsTest, MayHaveFewerHeadsOfKeys) {
   const OwnTensors own =
       read({ones("q", {2, 7, 6, 8}), ones("k", {2, 9, 2, 8}), ones("v", {2, 9, 2, 8})});
-  EXPECT_EQ(own.extents.heads, 6);
-  EXPECT_EQ(own.extents.heads_k, 2);
-  EXPECT_EQ(own.inputs.k.size(), own.extents.k_elements());
+  EXPECT_EQ(own.shape.heads, 6);
+  EXPECT_EQ(own.shape.heads_k, 2);
+  EXPECT_EQ(own.inputs.k.size(), own.shape.k_elements());
   EXPECT_TRUE(own.warnings.empty());
 }
 
@@ -117,7 +117,7 @@ TEST_F(OwnTensorsTest, AreNotReadWhenMemoryIsTooSmall) {
                 {ones("q", {1, 64, 2, 8}), ones("k", {1, 64, 2, 8}), ones("v", {1, 64, 2, 8})});
   const std::uint64_t elements = 1 * 64 * 2 * 8;
   const std::uint64_t needed = 3 * 2 * elements + (2 + 4) * elements;
-  EXPECT_EQ(read_own_tensors(path_, needed).extents.seqlen_q, 64);
+  EXPECT_EQ(read_own_tensors(path_, needed).shape.seqlen_q, 64);
   try {
     read_own_tensors(path_, needed - 1);
     FAIL() << "no error";

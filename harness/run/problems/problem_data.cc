@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <random>
 #include <set>
 #include <utility>
 
 #include "reference/unfused/unfused.h"
+#include "reference/unfused/unfused_backward.h"
 
 namespace sparkbench {
 namespace {
@@ -74,6 +76,86 @@ const ErrorMetrics& ProblemData::unfused_error(const TensorCores& tensor_cores) 
   }
   const ForwardRows unfused = unfused_fp16_forward(problem_, inputs(), plan_.rows, tensor_cores);
   return unfused_errors_.emplace(key, error_of(unfused)).first->second;
+}
+
+GradientData::GradientData(const ProblemData& data, const InputSpec& input, GradientPlan plan)
+    : data_(data),
+      plan_(std::move(plan)),
+      d_o_(input.own != nullptr
+               ? input.own->d_o
+               : make_gradient_input(data.problem(), input.distribution, input.seed)) {}
+
+BackwardInputs GradientData::inputs() {
+  if (!forward_) forward_ = rounded_forward(data_.problem(), data_.inputs(), plan_.forward_rows);
+  return inputs_after(*forward_);
+}
+
+const ExactGradients& GradientData::exact() {
+  if (!exact_) exact_ = exact_backward(data_.problem(), inputs(), plan_.rows);
+  return *exact_;
+}
+
+BackwardInputs GradientData::inputs_after(const RoundedForward& forward) const {
+  const ForwardInputs inputs = data_.inputs();
+  return {inputs.q, inputs.k, inputs.v, d_o_, forward.o, forward.lse};
+}
+
+RoundedForward GradientData::forward_with(std::span<const QueryRow> rows,
+                                          const ForwardRows& computed) {
+  inputs();
+  RoundedForward forward = *forward_;
+  const Problem& problem = data_.problem();
+  const TensorShape queries = query_shape(problem);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::size_t at = queries.row_offset(rows[i].batch, rows[i].row, rows[i].head);
+    const auto head_dim = static_cast<std::size_t>(problem.head_dim);
+    std::ranges::copy(std::span(computed.o).subspan(i * head_dim, head_dim), &forward.o[at]);
+    forward.lse[rows[i].lse_index(problem)] = computed.lse[i];
+  }
+  return forward;
+}
+
+GradientErrors GradientData::errors_of(const HalfGradients& got) {
+  return gradient_errors(got, exact(), dq_rows(), dkv_rows());
+}
+
+const GradientErrors& GradientData::errors_of_a_unit() {
+  if (errors_of_a_unit_) return *errors_of_a_unit_;
+  inputs();
+  RoundedForward off = *forward_;
+  std::mt19937 draw;
+  for (Half& o : off.o) {
+    // The next fp16 number away from 0, or towards 0; 0 and the largest stay.
+    const unsigned magnitude = o.bits & 0x7fffu;
+    if (magnitude == 0 || magnitude >= 0x7bffu) continue;
+    o.bits = static_cast<std::uint16_t>(draw() % 2 == 0 ? o.bits + 1 : o.bits - 1);
+  }
+  const ExactGradients moved = exact_backward(data_.problem(), inputs_after(off), plan_.rows);
+  const auto errors = [](const std::vector<double>& got, const std::vector<double>& want,
+                         const CheckedRows& rows) {
+    return error_metrics(std::vector<float>(got.begin(), got.end()), want, rows);
+  };
+  errors_of_a_unit_ = {errors(moved.dq, exact().dq, dq_rows()),
+                       errors(moved.dk, exact().dk, dkv_rows()),
+                       errors(moved.dv, exact().dv, dkv_rows())};
+  return *errors_of_a_unit_;
+}
+
+const GradientErrors& GradientData::unfused_errors(const TensorCores& tensor_cores, After after) {
+  const auto key = std::pair{key_of(tensor_cores), after};
+  if (const auto known = unfused_errors_.find(key); known != unfused_errors_.end()) {
+    return known->second;
+  }
+  const Problem& problem = data_.problem();
+  RoundedForward forward;
+  BackwardInputs from = inputs();
+  if (after == After::kOwnForward) {
+    const std::vector<QueryRow>& rows = data_.plan().rows;
+    forward = forward_with(rows, unfused_fp16_forward(problem, data_.inputs(), rows, tensor_cores));
+    from = inputs_after(forward);
+  }
+  const HalfGradients unfused = unfused_fp16_backward(problem, from, plan_.rows, tensor_cores);
+  return unfused_errors_.emplace(key, errors_of(unfused)).first->second;
 }
 
 }  // namespace sparkbench

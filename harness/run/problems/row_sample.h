@@ -1,15 +1,19 @@
-// A stratified sample of a tensor's rows: some rows of each kind (tile_kinds.h), each with a
-// weight, so that weighted sums over the sample estimate the sums over all rows.
+// A stratified sample of the rows of a tensor: some rows of each kind (row_kinds.h), each with a
+// weight, so that weighted sums over the sample estimate the sums over all rows. The check plans of
+// a forward and of a backward pass (check_plan.h) draw their rows by it.
 #pragma once
 
 #include <algorithm>
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <span>
+#include <type_traits>
 #include <vector>
 
-#include "harness/run/problems/tile_kinds.h"
+#include "harness/run/problems/check_plan.h"
+#include "harness/run/problems/row_kinds.h"
 #include "kernels/sample.h"
 
 namespace sparkbench {
@@ -91,5 +95,32 @@ class RowStrata {
   Strata strata_;
   double rows_ = 0, most_terms_ = 0;
 };
+
+// Tiles and rows at a pattern's borders, per head, that are checked with a weight of 0.
+inline constexpr std::size_t kBorderTiles = 4;
+inline constexpr std::size_t kBorderRows = 64;
+
+/// The limits of a sample if a row costs `passes` times as much as in the forward pass.
+SampleCost sample_cost(const Problem& problem, const CheckBudget& budget, double passes);
+
+/// Draws from separate strata for each head if allowed and affordable, else from strata over all
+/// heads. `add_heads(strata)` adds the heads.
+template <class Row, class AddHeads>
+WeightedRows<Row> draw_rows(const SampleCost& cost, bool may_be_of_each_head,
+                            const AddHeads& add_heads) {
+  constexpr bool kAreKeys = std::is_same_v<Row, KeyRow>;
+  RowStrata strata(kAreKeys, may_be_of_each_head);
+  add_heads(strata);
+  if (may_be_of_each_head && strata.least_flops(cost) > cost.budget_flops) {
+    strata = RowStrata(kAreKeys, false);
+    add_heads(strata);
+  }
+  return strata.draw<Row>(cost);
+}
+
+/// Adds rows with a weight of 0; if tiles were drawn, with the rest of their tiles.
+template <class Row>
+void add_unweighted(const std::vector<Row>& more, bool are_tiles, const Problem& problem,
+                    WeightedRows<Row>& drawn);
 
 }  // namespace sparkbench

@@ -1,4 +1,5 @@
-// The tensors of a safetensors file in a kernel's form: [batch, seqlen, heads, head_dim] in fp16.
+// A file of tensors that the user brings instead of generated ones, and the safetensors format, as
+// kernels take them: [batch, seqlen, heads, head_dim] in fp16.
 #pragma once
 
 #include <fstream>
@@ -9,8 +10,22 @@
 #include "kernels/half.h"
 #include "reference/tensors/safetensors.h"
 #include "reference/tensors/tensor_rows.h"
+#include "results/record/case_record.h"
+#include "sweeps/axis_flags.h"
 
 namespace sparkbench {
+
+struct OwnInputs {
+  std::string path;  // as given
+  std::string hash;  // FNV-1a of the file's bytes, 16 hexadecimal digits
+  std::vector<Warning> warnings;
+
+  virtual ~OwnInputs() = default;
+  /// What the tensors say of the problem, as flags.
+  virtual AxisFlags extents() const = 0;
+  /// The name of the gradient that a backward pass begins with, when the file lacks it; else null.
+  virtual const char* missing_gradient() const = 0;
+};
 
 /// Every member throws std::invalid_argument, one line, if the file is unreadable or lacks the
 /// requested tensor.

@@ -20,7 +20,7 @@
 #include "harness/cli/program.h"
 #include "harness/cli/standard_streams.h"
 #include "harness/run/workers/test_broken_context.h"
-#include "harness/run/workers/worker_channel.h"
+#include "harness/run/workers/worker_process.h"
 #include "sweeps/names.h"
 
 namespace {

@@ -12,7 +12,7 @@
 #include <string_view>
 
 #include "harness/environment_error.h"
-#include "harness/run/workers/worker_channel.h"
+#include "harness/run/workers/worker_process.h"
 #include "results/store/json.h"
 #include "sweeps/usage_error.h"
 

@@ -1,16 +1,48 @@
-// A worker from its parent's side: a child process, a channel to it, and its output.
+// A worker as its parent sees it: a child process, what it prints, and the channel to it. Messages
+// go over a socket pair: a kind, a length, the bytes.
 #pragma once
 
 #include <sys/types.h>
 
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "harness/run/workers/worker_channel.h"
 #include "kernels/files/file_descriptor.h"
 
 namespace sparkbench {
+
+enum class MessageKind : char {
+  kPlan = 'P',    // from the worker, first: its plan, as in run_to_json()
+  kRefuse = 'E',  // or: an exit code in decimal, a newline, and why there is no plan
+  kCase = 'C',    // to the worker: a position of the plan, in decimal
+  kRecord = 'R',  // from the worker: the case's record, as in case_to_json()
+};
+
+struct Message {
+  MessageKind kind;
+  std::string text;
+};
+
+/// The descriptor of the worker's end of the channel.
+inline constexpr int kWorkerSocket = 3;
+
+/// False if the other end is closed.
+bool send_message(int socket, MessageKind kind, std::string_view text);
+
+class MessageReader {
+ public:
+  /// Reads the available bytes; if `waits`, at least one. False if the channel has ended.
+  bool read_from(int socket, bool waits);
+
+  /// The next complete message.
+  std::optional<Message> next();
+
+ private:
+  std::string bytes_;
+};
 
 class WorkerProcess {
  public:

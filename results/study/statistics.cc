@@ -1,7 +1,8 @@
-#include "results/study/median_error.h"
+#include "results/study/statistics.h"
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <stdexcept>
 
 namespace sparkbench {
@@ -17,6 +18,18 @@ double quantile(const std::vector<double>& sorted, double q) {
   const auto below = static_cast<std::size_t>(position);
   const std::size_t above = std::min(below + 1, sorted.size() - 1);
   return sorted[below] + (position - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
+double mean_of(std::span<const double> samples) {
+  return std::accumulate(samples.begin(), samples.end(), 0.0) / static_cast<double>(samples.size());
+}
+
+double deviation_of(std::span<const double> samples) {
+  if (samples.size() < 2) return 0.0;
+  const double mean = mean_of(samples);
+  double squares = 0.0;
+  for (const double sample : samples) squares += (sample - mean) * (sample - mean);
+  return std::sqrt(squares / static_cast<double>(samples.size() - 1));
 }
 
 }  // namespace
@@ -51,6 +64,33 @@ std::vector<double> block_medians(std::span<const double> samples, int block_sam
 double relative_median_error_of_blocks(std::span<const double> samples, int block_samples) {
   return std::max(relative_median_error(samples),
                   relative_median_error(block_medians(samples, block_samples)));
+}
+
+TimeMs summarize_samples(std::span<const double> samples_ms) {
+  if (samples_ms.empty()) throw std::invalid_argument("no samples to summarize");
+  const Quartiles quartiles = quartiles_of(samples_ms);
+  const auto [min, max] = std::minmax_element(samples_ms.begin(), samples_ms.end());
+  TimeMs time;
+  time.median = quartiles.median;
+  time.mean = mean_of(samples_ms);
+  time.min = *min;
+  time.max = *max;
+  time.stdev = deviation_of(samples_ms);
+  time.q1 = quartiles.q1;
+  time.q3 = quartiles.q3;
+  time.samples.assign(samples_ms.begin(), samples_ms.end());
+  return time;
+}
+
+double relative_deviation(std::span<const double> samples) {
+  return samples.size() < 2 ? 0.0 : deviation_of(samples) / mean_of(samples);
+}
+
+double relative_drift(std::span<const double> samples) {
+  if (samples.size() < 2) return 0.0;
+  const std::size_t half = samples.size() / 2;
+  return std::abs(median_of(samples.last(half)) - median_of(samples.first(half))) /
+         median_of(samples);
 }
 
 }  // namespace sparkbench

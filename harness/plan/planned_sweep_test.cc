@@ -1,4 +1,4 @@
-#include "harness/plan/shard.h"
+#include "harness/plan/planned_sweep.h"
 
 #include <gtest/gtest.h>
 

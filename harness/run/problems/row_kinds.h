@@ -1,13 +1,16 @@
-// The expected error of a tile's rows, from the mask. Rows that see equally many keys have errors
-// of the same size, so that a sample of each kind can represent the rest.
+// Kinds of rows, told from the mask. Rows that see as many keys have errors of one size, so a
+// sample of each kind can stand for the rest. A kernel that has a pattern wrong has it wrong where
+// the pattern changes, so rows there ought to be in the sample.
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <map>
 #include <utility>
 #include <vector>
 
 #include "kernels/attention.h"
+#include "kernels/mask/pattern/sparse_mask.h"
 #include "reference/tensors/visible_runs.h"
 
 namespace sparkbench {
@@ -51,5 +54,18 @@ class TileKinds {
   std::map<Alike, HeadKinds> heads_;
   std::map<Alike, std::vector<TileKind>> keys_;  // by the first head that reads them
 };
+
+/// Keys that each of `block_rows` rows costs when computed together. For one row: the mean over all
+/// rows in the unfused reference, which takes 32 rows at once and 16 adjacent keys. For more: the
+/// most 64-key tiles that any such block visits. At least 1.
+double keys_per_row(const SparseMask& mask, int block_rows);
+
+/// At most `most` rows of a head, ascending, spread over the rows whose key intervals begin, end or
+/// number differently than in the previous row: where a window leaves the border, or a block or
+/// global rows end.
+std::vector<int> border_rows(const Pattern& pattern, int head, std::size_t most);
+
+/// The last head with each per-head pattern, ascending.
+std::vector<int> last_heads_of_unions(const Problem& problem);
 
 }  // namespace sparkbench

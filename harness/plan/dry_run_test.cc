@@ -1,8 +1,9 @@
-#include "harness/plan/case_cost.h"
+#include "harness/plan/dry_run.h"
 
 #include <gtest/gtest.h>
 
 #include "harness/devices/emulated_device.h"
+#include "results/record/record_fields.h"
 
 namespace sparkbench {
 namespace {
@@ -35,21 +36,22 @@ class FastGpu : public Device {
 };
 
 TEST(CaseCost, OfAGpuIsItsSamplesAndRests) {
-  const FastGpu gpu;
-  TimingOptions timing;
-  timing.min_samples = 100;
+  FastGpu gpu;
+  const Workloads workloads(gpu, {});
+  Method method;
+  method.min_samples = 100;
   const auto sampling = [&](double milliseconds, double duty_cycle) {
     const auto flops = static_cast<std::uint64_t>(milliseconds * 1e-3 * 100e12 / 3);
-    timing.duty_cycle = duty_cycle;
-    TimingOptions untimed;
-    untimed.is_wanted = false;
-    return CaseCost(gpu, timing, {}).seconds(case_of(flops)) -
-           CaseCost(gpu, untimed, {}).seconds(case_of(flops)) - timing.warmup_ms * 1e-3;
+    method.duty_cycle = duty_cycle;
+    Method untimed;
+    leave_untimed(untimed);
+    return CaseCost(gpu, workloads, method, {}).seconds(case_of(flops)) -
+           CaseCost(gpu, workloads, untimed, {}).seconds(case_of(flops)) - *method.warmup_ms * 1e-3;
   };
   EXPECT_NEAR(sampling(10, 1), 1.0, 1e-6);
   EXPECT_NEAR(sampling(10, 0.25), 4.0, 1e-6);
-  EXPECT_NEAR(sampling(1e-3, 1), timing.min_seconds, 1e-6);
-  EXPECT_NEAR(sampling(1000, 1), timing.max_seconds, 1e-6);
+  EXPECT_NEAR(sampling(1e-3, 1), *method.min_seconds, 1e-6);
+  EXPECT_NEAR(sampling(1000, 1), *method.max_seconds, 1e-6);
 }
 
 /// Two heads of head_dim 64.
@@ -65,7 +67,8 @@ CaseRecord case_of_length(int seqlen, Pass pass = Pass::kForward) {
 
 TEST(CaseCost, GrowsUpToWhatTheDeviceEmulates) {
   const auto device = open_emulated_device("emulated-v100");
-  const CaseCost cost(*device, {}, {});
+  const Workloads workloads(*device, {});
+  const CaseCost cost(*device, workloads, {}, {});
   EXPECT_FALSE(cost.is_corrected());
   EXPECT_LT(cost.seconds(case_of(1 << 20)), cost.seconds(case_of(1 << 28)));
   // All of it would take 9 minutes.
@@ -75,7 +78,8 @@ TEST(CaseCost, GrowsUpToWhatTheDeviceEmulates) {
 /// The smallest sample has whole rows, and inputs are generated whole.
 TEST(CaseCost, GrowsWithTheRowsThatAreAlwaysSampled) {
   const auto device = open_emulated_device("emulated-v100");
-  const CaseCost cost(*device, {}, {});
+  const Workloads workloads(*device, {});
+  const CaseCost cost(*device, workloads, {}, {});
   for (const Pass pass : {Pass::kForward, Pass::kBackward}) {
     EXPECT_GT(cost.seconds(case_of_length(1 << 20, pass)),
               2 * cost.seconds(case_of_length(1 << 18, pass)));
@@ -85,19 +89,21 @@ TEST(CaseCost, GrowsWithTheRowsThatAreAlwaysSampled) {
 
 TEST(CaseCost, IsNothingForASkippedCase) {
   const auto device = open_emulated_device("emulated-v100");
+  const Workloads workloads(*device, {});
   CaseRecord skipped = case_of(1 << 28);
   skipped.status = Status::kSkipped;
-  EXPECT_EQ(CaseCost(*device, {}, {}).seconds(skipped), 0.0);
+  EXPECT_EQ(CaseCost(*device, workloads, {}, {}).seconds(skipped), 0.0);
 }
 
 TEST(CaseCost, IsCorrectedByWhatCasesTook) {
   const auto device = open_emulated_device("emulated-v100");
+  const Workloads workloads(*device, {});
   CaseRecord measured = case_of(1 << 28);
   measured.elapsed_s = 3.0;
   CaseRecord failed = measured;
   failed.status = Status::kFailed;
   failed.elapsed_s = 600.0;
-  const CaseCost cost(*device, {}, {measured, failed});
+  const CaseCost cost(*device, workloads, {}, {measured, failed});
   EXPECT_TRUE(cost.is_corrected());
   EXPECT_NEAR(cost.seconds(measured), 3.0, 1e-9);
 }

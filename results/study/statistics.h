@@ -1,8 +1,10 @@
-// The median of a series of samples, and its error.
+// Statistics of a series of samples, and the error of its median.
 #pragma once
 
 #include <span>
 #include <vector>
+
+#include "results/record/case_record.h"
 
 namespace sparkbench {
 
@@ -29,5 +31,16 @@ std::vector<double> block_medians(std::span<const double> samples, int block_sam
 /// samples share the clock and carry less information than independent ones. A card whose clock
 /// oscillates has blocks with little spread that differ from each other.
 double relative_median_error_of_blocks(std::span<const double> samples, int block_samples);
+
+/// Median, mean, extremes, sample standard deviation and quartiles (linear interpolation between
+/// order statistics). The samples are kept. Throws std::invalid_argument for an empty series.
+TimeMs summarize_samples(std::span<const double> samples_ms);
+
+/// Sample standard deviation / mean; 0 for fewer than two samples.
+double relative_deviation(std::span<const double> samples);
+
+/// |median of the second half - median of the first half| / median of all; the middle sample of an
+/// odd count is in neither. 0 for fewer than two samples.
+double relative_drift(std::span<const double> samples);
 
 }  // namespace sparkbench

@@ -1,5 +1,6 @@
-// Warns about accepted inputs that are probably not intended: values that fp16 hardly represents,
-// and shapes that look transposed.
+// Warnings of inputs that are probably not what the user meant: tensors that fp16 hardly holds,
+// shapes that look transposed, and inputs whose outputs need no computing, so that a kernel may get
+// them right and be wrong.
 #pragma once
 
 #include <cstddef>
@@ -8,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/run/problems/problem_data.h"
 #include "kernels/attention.h"
 #include "kernels/half.h"
 #include "results/record/case_record.h"
@@ -33,5 +35,13 @@ std::vector<Warning> warn_of_small_values(const std::vector<SmallValues>& tensor
 /// W-TRANSPOSED if both lengths are below the number of heads: the file may have [batch, heads,
 /// seqlen, head_dim].
 std::optional<Warning> warn_of_transposed(const Problem& extents);
+
+/// At most one W-INPUT-TELLS-NOTHING, which names what these inputs do not test. Uses the oracle on
+/// up to 32 of the checked rows. Either O is the same with all scores 0, so that any kernel with
+/// uniform weights is right (equal rows of V, Q or K zero, one visible key). Or it is the same with
+/// scores 16 times as large, so that any kernel that picks the largest score is right. Or a
+/// gradient is so small, relative to the largest of the three, that zeros would pass. `gradients`
+/// is null without a backward pass.
+std::vector<Warning> warn_of_telling_nothing(ProblemData& data, GradientData* gradients);
 
 }  // namespace sparkbench

@@ -1,4 +1,4 @@
-#include "harness/run/workers/worker_channel.h"
+#include "harness/run/workers/worker_process.h"
 
 #include <gtest/gtest.h>
 #include <sys/socket.h>

@@ -1,9 +1,15 @@
-#include "harness/encoder/layer_start.h"
-
+// An encoder layer as a workload, on an emulated device or on a GPU.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "harness/candidates/known_candidates.h"
+#include "harness/encoder/gpu_layer_runner.h"
 #include "harness/encoder/layer_runner.h"
-#include "harness/model/predict/case_prediction.h"
+#include "harness/model/predict/layer_prediction.h"
+#include "harness/run/case_workload.h"
 #include "kernels/encoder/layer_memory.h"
 #include "kernels/half.h"
 #include "kernels/saturating.h"
@@ -66,16 +72,45 @@ std::optional<Reason> why_no_room(std::uint64_t needed, const DeviceInfo& device
                                                device.name, format_memory(*there_is))};
 }
 
+class LayerWorkload : public CaseWorkload {
+ public:
+  LayerWorkload(Device& device, RunSettings settings);
+
+  bool computes(const CaseProblem& problem) const override { return problem.layer.has_value(); }
+  const char* command() const override { return "encoder"; }
+  /// Bytes: weights, input and output, backward their gradients too. Also sets the stages, and what
+  /// a layer holds at most besides its weights.
+  void start(const Candidate& candidate, CaseRecord& record) const override;
+  /// E-UNSUPPORTED: there are no tokens. E-OOM-PREDICTED: too large for the device, or for the one
+  /// that it stands for. E-ONLY-PREDICTED: the layer would take minutes to emulate.
+  std::optional<Reason> why_not_run(const CaseRecord& record) const override;
+  CasePrediction predict(const PredictedCard& card, CaseRecord& record) const override;
+  double host_flops(const CaseRecord& planned) const override;
+
+  void run(const Candidate& candidate, bool is_verified, CaseRecord& record) override;
+  void forget() override { gpu_.forget(); }
+  void take_errors(CaseRecord& judged, CaseRecord& record) const override;
+
+ private:
+  Device& device_;
+  RunSettings settings_;
+  LayerRunner emulated_;
+  GpuLayerRunner gpu_;
+};
+
 }  // namespace
 
-void start_layer(const Candidate& candidate, bool is_deterministic, CaseRecord& record) {
+LayerWorkload::LayerWorkload(Device& device, RunSettings settings)
+    : device_(device), settings_(std::move(settings)) {}
+
+void LayerWorkload::start(const Candidate& candidate, CaseRecord& record) const {
   const CaseProblem& problem = record.problem;
   const LayerShape& shape = problem.layer.value();
   const std::vector<LayerStep> steps = layer_steps(shape, problem, problem.pass);
   LayerOutcome layer;
   layer.weight_bytes = weight_bytes(shape);
   layer.peak_bytes = saturating_sum(
-      {peak_bytes_over_weights(steps, memory_by(candidate, is_deterministic, problem)),
+      {peak_bytes_over_weights(steps, memory_by(candidate, settings_.is_deterministic, problem)),
        offset_bytes(problem)});
   layer.stages = stages_of(steps);
   record.flops = 0;
@@ -98,9 +133,9 @@ void start_layer(const Candidate& candidate, bool is_deterministic, CaseRecord& 
   record.layer = std::move(layer);
 }
 
-std::optional<Reason> why_layer_is_not_computed(const CaseProblem& problem,
-                                                const DeviceInfo& device,
-                                                const CaseRecord& record) {
+std::optional<Reason> LayerWorkload::why_not_run(const CaseRecord& record) const {
+  const CaseProblem& problem = record.problem;
+  const DeviceInfo& device = device_.info();
   if (problem.q_elements() == 0) {
     return Reason{"E-UNSUPPORTED", "there are no tokens, and so no layer to compute"};
   }
@@ -116,6 +151,35 @@ std::optional<Reason> why_layer_is_not_computed(const CaseProblem& problem,
                   "a layer this large takes minutes to emulate, and is predicted alone"};
   }
   return std::nullopt;
+}
+
+CasePrediction LayerWorkload::predict(const PredictedCard& card, CaseRecord& record) const {
+  return predict_layer(record, settings_.is_deterministic, card, *settings_.cycles);
+}
+
+double LayerWorkload::host_flops(const CaseRecord& planned) const {
+  const CheckBudget budget = device_.check_budget();
+  const bool is_gpu = device_.info().kind == DeviceKind::kGpu;
+  return std::min(static_cast<double>(planned.flops),
+                  is_gpu ? budget.oracle_flops : budget.emulate_flops);
+}
+
+void LayerWorkload::run(const Candidate& candidate, bool is_verified, CaseRecord& record) {
+  candidate.add_mask_plan(record.problem, *record.mask_work);
+  if (device_.info().kind == DeviceKind::kEmulated) {
+    return emulated_.run(candidate, settings_, record);
+  }
+  gpu_.run(candidate, find_candidate(device_, kCublasFp16.name), device_, settings_, is_verified,
+           record);
+}
+
+void LayerWorkload::take_errors(CaseRecord& judged, CaseRecord& record) const {
+  CaseWorkload::take_errors(judged, record);
+  record.layer->errors = std::move(judged.layer->errors);
+}
+
+std::unique_ptr<CaseWorkload> make_layer_workload(Device& device, const RunSettings& settings) {
+  return std::make_unique<LayerWorkload>(device, settings);
 }
 
 }  // namespace sparkbench

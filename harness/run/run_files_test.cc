@@ -1,5 +1,5 @@
 // The commands on stored runs: report, merge, diff; and merging shards.
-#include "harness/run/stored_runs.h"
+#include "harness/run/run_files.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "harness/timing/statistics.h"
+#include "results/study/statistics.h"
 
 #include <gtest/gtest.h>
 
@@ -8,6 +8,11 @@
 
 namespace sparkbench {
 namespace {
+
+TEST(Statistics, TakeTheMedianWhereThereIsOne) {
+  EXPECT_EQ(median_of(std::vector<double>{3, 1, 2}), 2);
+  EXPECT_THROW(median_of({}), std::invalid_argument);
+}
 
 TEST(Statistics, OfFiveSamplesAreThoseComputedByHand) {
   const std::vector<double> samples = {5, 1, 4, 2, 3};
@@ -42,6 +47,19 @@ TEST(Statistics, MeasureADriftByTheHalvesMedians) {
   EXPECT_DOUBLE_EQ(relative_drift(std::vector<double>{4, 3, 2}), 2.0 / 3);
   EXPECT_EQ(relative_drift(std::vector<double>{5, 7, 7, 5}), 0);
   EXPECT_EQ(relative_drift(std::vector<double>{5}), 0);
+}
+
+TEST(MedianError, ComesFromTheQuartiles) {
+  const std::vector<double> samples = {99, 101, 99, 101, 100, 100, 100, 100, 99, 101, 99, 101, 100};
+  EXPECT_NEAR(relative_median_error(samples), 1.2533 * (2 / 1.349) / std::sqrt(13) / 100, 1e-12);
+  EXPECT_EQ(relative_median_error(std::vector<double>{7}), 0);
+}
+
+TEST(MedianError, FallsWithMoreSamples) {
+  const std::vector<double> four = {9, 11, 9, 11};
+  std::vector<double> sixteen;
+  for (int i = 0; i < 4; ++i) sixteen.insert(sixteen.end(), four.begin(), four.end());
+  EXPECT_GT(relative_median_error(four), 1.9 * relative_median_error(sixteen));
 }
 
 }  // namespace
