@@ -42,11 +42,16 @@ LAYERS = [
     ["reference/"],
     ["sweeps/"],
     ["results/"],
+    ["harness/environment_error.h"],
+    MODEL := ["harness/model/"],
     ["harness/"],
+    ["harness/model/tool/"],
 ]  # fmt: skip
 SOURCES = ("*.h", "*.cc", "*.cu", "*.cuh")
 # Layers whose folders do not know each other.
 FOLDERS_APART = (PASSES, KERNELS)
+# All that the harness's other rooms see of the model.
+PREDICTOR = "harness/model/predictor.h"
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 
 
@@ -71,6 +76,9 @@ def why_wrong(path, included):
         return "is of tests"
     if there > here:
         return "is further down"
+    if LAYERS[there] is MODEL and path.startswith("harness/") and included != PREDICTOR:
+        if not path.startswith("harness/model/"):
+            return f"is the model's own: only {PREDICTOR} is for others"
     if here == there and LAYERS[here] in FOLDERS_APART:
         folder = 2 if LAYERS[here] is PASSES else 1
         if path.split("/")[folder] != included.split("/")[folder]:
@@ -109,6 +117,13 @@ def self_check():
     assert not why_wrong("kernels/acsr/hopper/config.h", "kernels/hopper/tile/swizzled_panels.h")
     assert why_wrong("kernels/mask/key_mask.h", "kernels/attention.h")
     assert why_wrong("kernels/registry.h", "kernels/mask/test_masks.h")
+    assert why_wrong("harness/plan/case_start.cc", "harness/model/predict/cycles_file.h")
+    assert why_wrong("harness/model/predict/cycles_file.h", "harness/devices/device.h")
+    assert why_wrong("harness/cli/program.cc", "harness/model/tool/model_program.h")
+    assert not why_wrong("harness/plan/case_start.cc", PREDICTOR)
+    assert not why_wrong("harness/model/sass/cuobjdump.cc", "harness/environment_error.h")
+    assert not why_wrong("harness/model/tool/predict.cc", "harness/model/predict/cycles_file.h")
+    assert not why_wrong("harness/model/tool/predict.cc", "harness/cli/commands.h")
     assert not why_wrong("kernels/volta/mask_test.cc", "reference/exact/exact.h")
     assert find_ring({"a": ["b"], "b": ["c"], "c": ["b"]}) == ["b", "c", "b"]
     assert not find_ring({"a": ["b", "c"], "b": ["c"]})

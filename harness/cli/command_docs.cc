@@ -136,14 +136,6 @@ std::span<const CommandDoc> command_docs() {
        "draws a pattern, counts its pairs and tiles; --output SVG, text; --json",
        {"sparkbench mask causal-chunk:64 --seqlen 512",
         "sparkbench mask sink:4+window:128/full --seqlen 1k --output mask.svg"}},
-      {"inspect",
-       "reads the kernels' machine code: registers, occupancy, main loops, gates",
-       {"sparkbench inspect --kernel 'volta-fp32acc/fwd/*'",
-        "sparkbench inspect --columns registers,stack_B,threads"}},
-      {"predict",
-       "predicts the cycles of sm_70 machine code on a V100 with a model",
-       {"sparkbench predict --kernel 'volta-fp32acc/fwd/*'",
-        "sparkbench predict --listing code.sass --function gemm --threads 128"}},
       {"check-arithmetic",
        "compares the emulated arithmetic with recordings or with a GPU",
        {"sparkbench check-arithmetic --profile volta --vectors v100.csv"}},
@@ -154,23 +146,23 @@ std::span<const CommandDoc> command_docs() {
   return docs;
 }
 
-void document_commands(CLI::App& program, int width) {
+void document_commands(CLI::App& program, std::span<const CommandDoc> docs, int width) {
   const auto help = std::make_shared<WrappedHelp>(width);
   program.formatter(help);
   for (CLI::App* command : program.get_subcommands({})) {
-    const auto docs = command_docs();
     const auto doc = std::find_if(docs.begin(), docs.end(), [&](const CommandDoc& each) {
       return each.name == command->get_name();
     });
     if (doc == docs.end()) {
-      throw std::logic_error("command_docs() has no '" + command->get_name() + "'");
+      throw std::logic_error(command->get_name() + " is not documented");
     }
     command->formatter(help);
     command->description(doc->summary);
     command->footer(fmt::format("{}\n\nExamples:\n  {}", help->filled(kExitStatus, 0),
                                 fmt::join(doc->examples, "\n  ")));
   }
-  program.footer("`sparkbench COMMAND --help` has the flags and examples of a command.");
+  program.footer(fmt::format("`{} COMMAND --help` has the flags and examples of a command.",
+                             program.get_name()));
 }
 
 }  // namespace sparkbench

@@ -21,7 +21,7 @@ struct CommandDoc {
 std::span<const CommandDoc> command_docs();
 
 /// Gives each subcommand its summary, its examples, and help in lines of `width` characters. Throws
-/// std::logic_error for a command that is missing in command_docs().
-void document_commands(CLI::App& program, int width);
+/// std::logic_error for a command that is missing in `docs`.
+void document_commands(CLI::App& program, std::span<const CommandDoc> docs, int width);
 
 }  // namespace sparkbench

@@ -23,7 +23,7 @@ struct Invocation {
   Streams streams;
   std::filesystem::path worker_executable;  // empty: cases run in this process
   CaseHook before_case;                     // for tests
-  const CyclesFile* cycles;                 // for predicted times
+  const Predictor* predictor;               // of a V100's times; null: no predictions
 };
 
 /// Set by the chosen subcommand during parsing; run afterwards.
@@ -40,8 +40,6 @@ void add_diff_command(CLI::App& program, const Invocation& invocation, Action& a
 void add_list_command(CLI::App& program, const Invocation& invocation, Action& action);
 void add_info_command(CLI::App& program, const Invocation& invocation, Action& action);
 void add_mask_command(CLI::App& program, const Invocation& invocation, Action& action);
-void add_inspect_command(CLI::App& program, const Invocation& invocation, Action& action);
-void add_predict_command(CLI::App& program, const Invocation& invocation, Action& action);
 void add_check_arithmetic_command(CLI::App& program, const Invocation& invocation, Action& action);
 void add_completion_command(CLI::App& program, const Invocation& invocation, Action& action);
 

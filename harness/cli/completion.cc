@@ -11,8 +11,6 @@
 #include "harness/cli/command_docs.h"
 #include "harness/cli/commands.h"
 #include "harness/devices/device.h"
-#include "harness/model/predict/cycles_table.h"
-#include "harness/model/sass/inspection_table.h"
 #include "kernels/registry.h"
 #include "results/render/case_columns.h"
 #include "results/study/case_filter.h"
@@ -58,16 +56,11 @@ Names names_in(const std::string& text) {
 
 /// Values of flags that all commands share, and of a command's own.
 std::map<std::string, Names> names_by_flag() {
-  std::map<std::string, Names> names = {{"--kernel", kernel_names()},
-                                        {"--reference", kernel_names()},
-                                        {"--preset", preset_names()},
-                                        {"--device", device_names()},
-                                        {"--columns", case_column_names()},
-                                        {"diff --columns", diff_column_names()},
-                                        {"inspect --columns", inspection_column_names()},
-                                        {"predict --columns", cycles_column_names()},
-                                        {"--by", choosing_axes()},
-                                        {"--where", {}}};
+  std::map<std::string, Names> names = {
+      {"--kernel", kernel_names()},       {"--reference", kernel_names()},
+      {"--preset", preset_names()},       {"--device", device_names()},
+      {"--columns", case_column_names()}, {"diff --columns", diff_column_names()},
+      {"--by", choosing_axes()},          {"--where", {}}};
   for (const std::string& axis : choosing_axes()) names["--where"].push_back(axis + "=");
   for (const Axis* axis : axes_of(Workload::kLayer))
     names.emplace(axis->flag, names_in(axis->allowed));

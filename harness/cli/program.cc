@@ -1,5 +1,7 @@
 #include "harness/cli/program.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cctype>
@@ -8,8 +10,6 @@
 #include <ostream>
 
 #include "harness/build_info.h"
-#include "harness/cli/command_docs.h"
-#include "harness/cli/commands.h"
 #include "harness/cli/options/argument_sources.h"
 #include "harness/cli/options/table_options.h"
 #include "harness/cli/options/unknown_argument.h"
@@ -70,33 +70,22 @@ std::string parse_error_message(const std::string& command, std::string message)
 }
 
 /// CLI11's codes for --help and --version are 0. We print its errors ourselves, in one line.
-int report_parse_error(const CLI::App& program, const CLI::ParseError& error, std::ostream& out,
-                       std::ostream& err) {
+int report_parse_error(const CLI::App& program, const CLI::ParseError& error,
+                       const Streams& streams) {
   if (error.get_exit_code() == 0) {
-    const int code = program.exit(error, out, err);
-    require_written(out);
+    const int code = program.exit(error, streams.out, streams.err);
+    require_written(streams.out);
     return code;
   }
   const auto chosen = program.get_subcommands();
   const std::string command = chosen.empty() ? "" : chosen.front()->get_name();
-  err << "sparkbench: " << bounded(one_line(parse_error_message(command, error.what())))
-      << "; see sparkbench " << command << (command.empty() ? "" : " ") << "--help\n";
+  const std::string& name = program.get_name();
+  streams.err << name << ": " << bounded(one_line(parse_error_message(command, error.what())))
+              << "; see " << name << " " << command << (command.empty() ? "" : " ") << "--help\n";
   return static_cast<int>(ExitCode::kUsage);
 }
 
-int fail(std::ostream& err, const std::exception& error, ExitCode code) {
-  err << "sparkbench: " << bounded(one_line(error.what())) << '\n';
-  return static_cast<int>(code);
-}
-
-int parse_and_run(const std::vector<std::string>& typed, const Streams& streams,
-                  const ProgramSettings& settings) {
-  CLI::App program("How fast, how large and how wrong fused attention kernels are", "sparkbench");
-  program.set_version_flag("--version", std::string("sparkbench ") + kVersion);
-  program.require_subcommand(1);
-  Invocation invocation{typed, streams, settings.worker_executable, settings.before_case,
-                        settings.cycles};
-  Action action;
+void add_commands(CLI::App& program, const Invocation& invocation, Action& action) {
   add_sweep_command(program, invocation, action);
   add_encoder_command(program, invocation, action);
   add_accuracy_command(program, invocation, action);
@@ -108,11 +97,20 @@ int parse_and_run(const std::vector<std::string>& typed, const Streams& streams,
   add_list_command(program, invocation, action);
   add_info_command(program, invocation, action);
   add_mask_command(program, invocation, action);
-  add_inspect_command(program, invocation, action);
-  add_predict_command(program, invocation, action);
   add_check_arithmetic_command(program, invocation, action);
   add_completion_command(program, invocation, action);
-  document_commands(program, *table_view({}, streams.out).width);
+}
+
+int parse_and_run(const ProgramDescription& description, const std::vector<std::string>& typed,
+                  const Streams& streams, const ProgramSettings& settings) {
+  CLI::App program(description.summary, description.name);
+  program.set_version_flag("--version", fmt::format("{} {}", description.name, kVersion));
+  program.require_subcommand(1);
+  Invocation invocation{typed, streams, settings.worker_executable, settings.before_case,
+                        settings.predictor};
+  Action action;
+  description.add_commands(program, invocation, action);
+  document_commands(program, description.docs, *table_view({}, streams.out).width);
   check_command_name(program, typed);
   refuse_empty_values(typed);
   const std::vector<std::string>& argv = invocation.argv =
@@ -124,7 +122,7 @@ int parse_and_run(const std::vector<std::string>& typed, const Streams& streams,
   } catch (const CLI::ExtrasError&) {
     refuse_argument(program);
   } catch (const CLI::ParseError& error) {
-    return report_parse_error(program, error, streams.out, streams.err);
+    return report_parse_error(program, error, streams);
   }
   const ExitCode code = action();
   require_written(streams.out);
@@ -133,24 +131,35 @@ int parse_and_run(const std::vector<std::string>& typed, const Streams& streams,
 
 }  // namespace
 
-int run_program(const std::vector<std::string>& argv, std::ostream& out, std::ostream& err,
-                const ProgramSettings& settings) {
+int run_program(const ProgramDescription& description, const std::vector<std::string>& argv,
+                std::ostream& out, std::ostream& err, const ProgramSettings& settings) {
+  const auto fail = [&](const std::exception& error, ExitCode code) {
+    err << description.name << ": " << bounded(one_line(error.what())) << '\n';
+    return static_cast<int>(code);
+  };
   reset_signals();
   try {
-    return parse_and_run(argv, {out, err}, settings);
+    return parse_and_run(description, argv, {out, err}, settings);
   } catch (const UsageError& error) {
-    return fail(err, error, ExitCode::kUsage);
+    return fail(error, ExitCode::kUsage);
   } catch (const EnvironmentError& error) {
-    return fail(err, error, ExitCode::kEnvironment);
+    return fail(error, ExitCode::kEnvironment);
   } catch (const OutputError& error) {
-    return fail(err, error, ExitCode::kOutput);
+    return fail(error, ExitCode::kOutput);
   } catch (const std::bad_alloc&) {
-    return fail(err,
-                EnvironmentError("out of memory: this machine has too little for what was asked"),
+    return fail(EnvironmentError("out of memory: this machine has too little for what was asked"),
                 ExitCode::kEnvironment);
   } catch (const std::exception& error) {
-    return fail(err, error, ExitCode::kIncomplete);
+    return fail(error, ExitCode::kIncomplete);
   }
+}
+
+int run_program(const std::vector<std::string>& argv, std::ostream& out, std::ostream& err,
+                const ProgramSettings& settings) {
+  const ProgramDescription sparkbench{
+      "sparkbench", "How fast, how large and how wrong fused attention kernels are", command_docs(),
+      add_commands};
+  return run_program(sparkbench, argv, out, err, settings);
 }
 
 }  // namespace sparkbench

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Help and completion: both from one table, completion really run by bash.
 
-    help_test.py PROGRAM
+    help_test.py SPARKBENCH [SPARKBENCH_MODEL]
 """
 
 import os
@@ -15,6 +15,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = ""
+MODEL = ""  # sparkbench-model, where it is built
 
 
 def run(*words, **settings):
@@ -41,15 +42,33 @@ class Help(unittest.TestCase):
         listed = {name: re.sub(r"\s+", " ", summary) for name, summary in listed}
         self.assertEqual(listed, documented())
 
+    def check_examples(self, program, name, command):
+        text = run(program, command, "--help")
+        examples = text[text.index("Examples:") :].splitlines()[1:]
+        self.assertTrue(examples, command)
+        for line in examples:
+            self.assertIn(f"{name} {command}", line)
+            for flag in re.findall(r"(--[\w-]+)", line):
+                self.assertRegex(text, rf"(?m)^  (-\w,)?{flag}\b", f"{command} has no {flag}")
+
     def test_every_command_has_examples_that_name_its_flags(self):
         for command in documented():
-            text = run(PROGRAM, command, "--help")
-            examples = text[text.index("Examples:") :].splitlines()[1:]
-            self.assertTrue(examples, command)
-            for line in examples:
-                self.assertIn(f"sparkbench {command}", line)
-                for flag in re.findall(r"(--[\w-]+)", line):
-                    self.assertRegex(text, rf"(?m)^  (-\w,)?{flag}\b", f"{command} has no {flag}")
+            self.check_examples(PROGRAM, "sparkbench", command)
+
+    def test_the_models_commands_have_help(self):
+        if not MODEL:
+            self.skipTest("built without SPARKBENCH_MODEL")
+        self.assertIn("`sparkbench-model COMMAND --help`", run(MODEL, "--help"))
+        for command, columns, meant in (
+            ("inspect", "registrs", "registers"),
+            ("predict", "full_tle", "full_tile"),
+        ):
+            self.check_examples(MODEL, "sparkbench-model", command)
+            result = subprocess.run(
+                [MODEL, command, "--columns", columns], capture_output=True, text=True
+            )
+            self.assertEqual(result.returncode, 2)
+            self.assertIn(f"did you mean '{meant}'?", result.stderr)
 
     def test_every_axis_has_its_default(self):
         text = run(PROGRAM, "sweep", "--help")
@@ -83,8 +102,6 @@ class Help(unittest.TestCase):
             (["merge", "a", "--allow", "buld"], "build"),
             (["report", "a", "--columns", "tme_ms"], "time_ms"),
             (["diff", "a", "b", "--columns", "verdit"], "verdict"),
-            (["inspect", "--columns", "registrs"], "registers"),
-            (["predict", "--columns", "full_tle"], "full_tile"),
         ):
             result = subprocess.run([PROGRAM, *words], capture_output=True, text=True)
             self.assertEqual(result.returncode, 2, words)
@@ -108,7 +125,6 @@ COMPLETIONS = (
     (["sweep", "--cache", "h"], ["hot"], ["cold"]),
     (["report", "run", "--columns", "rel_l"], ["rel_l1", "rel_l2"], ["kernel"]),
     (["diff", "a", "b", "--columns", "ver"], ["verdict"], ["kernel"]),
-    (["predict", "--columns", "lik"], ["likely"], ["kernel"]),
     (["report", "run", "--by", "head_"], ["head_dim"], ["mask"]),
     (["encoder", "--rest", "f"], ["fused"], ["unfused"]),
     (["completion", "b"], ["bash"], ["zsh"]),
@@ -143,5 +159,6 @@ class Completion(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    PROGRAM = sys.argv.pop(1)
-    unittest.main()
+    PROGRAM, *others = sys.argv[1:]
+    MODEL = others[0] if others else ""
+    unittest.main(argv=sys.argv[:1])

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Tries every value that the help names, and every command line of the READMEs.
 
-    named_values_test.py PROGRAM
+    named_values_test.py SPARKBENCH [SPARKBENCH_MODEL]
 
-A line that needs a GPU or the disassembler may end in 3 without one.
+A line that needs a GPU or the disassembler may end in 3 without one. Lines of sparkbench-model are
+left out if it is not built.
 """
 
 import json
@@ -21,6 +22,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = ""
+MODEL = ""  # sparkbench-model, where it is built
 MEASURING = ("sweep", "accuracy", "run")
 NO_GPU = 3
 
@@ -262,6 +264,8 @@ class Readme(unittest.TestCase):
             f"case $1 in sweep | accuracy | run | encoder) set -- \"$@\" --dry-run ;; esac\n"
             f"exec {shlex.quote(PROGRAM)} \"$@\"",
         )
+        if MODEL:
+            (self.folder / "bin" / "sparkbench-model").symlink_to(MODEL)
         write_tensors(self.folder / "layer7.safetensors")
         write_layer(self.folder / "encoder7.safetensors")
         vectors = "a0,a1,a2,a3,b0,b1,b2,b3,c_f32,d_f32,c_f16,d_f16\n"
@@ -307,6 +311,8 @@ class Readme(unittest.TestCase):
             if "build" in path.relative_to(ROOT).parts[0]:
                 continue
             for line in lines_to_type(path.read_text("utf-8")):
+                if line.startswith("sparkbench-model") and not MODEL:
+                    continue
                 with self.subTest(f"{path.relative_to(ROOT)}: {line}"):
                     tried += 1
                     result = self.type_in(line)
@@ -325,5 +331,6 @@ class Readme(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    PROGRAM = os.path.abspath(sys.argv.pop(1))
-    unittest.main()
+    PROGRAM, *others = map(os.path.abspath, sys.argv[1:])
+    MODEL = others[0] if others else ""
+    unittest.main(argv=sys.argv[:1])

@@ -1,7 +1,6 @@
 // Files that the program reads: anything but a file is rejected at once, and a file that a run
 // reads again must have the same contents.
 #include <gtest/gtest.h>
-#include <sys/stat.h>
 
 #include <filesystem>
 #include <fstream>
@@ -29,15 +28,9 @@ class FileReader : public testing::TestWithParam<Reader> {
   }
 };
 
-/// The pipe has no writer, /dev/zero never ends, and memory claims to be a file.
 TEST_P(FileReader, RefusesWhatIsNoFile) {
   const TemporaryFolder folder;
-  const std::string pipe = path_in(folder, "pipe"), huge = path_in(folder, "huge");
-  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
-  std::ofstream(huge) << "text";
-  std::filesystem::resize_file(huge, std::uintmax_t{1} << 42);
-  for (const std::string& path : {pipe, huge, folder.path().string(), std::string("/dev/zero"),
-                                  std::string("/proc/self/mem"), path_in(folder, "none")}) {
+  for (const std::string& path : unreadable_paths(folder)) {
     const ProgramResult result = read(path);
     EXPECT_EQ(result.exit_code, 2) << path << ": " << result.err;
     EXPECT_TRUE(contains(result.err, path)) << result.err;
@@ -56,10 +49,8 @@ INSTANTIATE_TEST_SUITE_P(
         Reader{"Layer", "encoder --device emulated-v100 --tensors "},
         Reader{"Vectors", "check-arithmetic --profile volta --vectors "},
         Reader{"Functions", "check-arithmetic --profile sfu --vectors "},
-        Reader{"Listing", "predict --listing "},
-        Reader{"Binary", "predict --cuobjdump /bin/true --binary "},
-        Reader{"Cycles", "predict --check "}, Reader{"Report", "report "},
-        Reader{"Merge", "merge --json - "}, Reader{"Resume", "sweep --resume "}),
+        Reader{"Report", "report "}, Reader{"Merge", "merge --json - "},
+        Reader{"Resume", "sweep --resume "}),
     [](const auto& reader) { return std::string(reader.param.name); });
 
 /// A file, and a sweep that reads it.

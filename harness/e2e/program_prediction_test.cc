@@ -8,6 +8,7 @@
 
 #include "harness/e2e/test_program.h"
 #include "harness/model/predict/test_cycles.h"
+#include "harness/model/predictor.h"
 #include "results/store/schema_check.h"
 
 namespace sparkbench {
@@ -21,14 +22,10 @@ const std::string kPredictedSweep =
     "sweep --device emulated-v100 --kernel volta-fp32acc,unfused-fp16 " + kProblem;
 
 ProgramResult run_with(const CyclesFile& cycles, const std::string& arguments) {
-  std::istringstream words(arguments);
-  std::vector<std::string> argv = {"sparkbench"};
-  argv.insert(argv.end(), std::istream_iterator<std::string>(words), {});
-  std::ostringstream out, err;
+  const Predictor predictor(cycles);
   ProgramSettings settings;
-  settings.cycles = &cycles;
-  const int exit_code = run_program(argv, out, err, settings);
-  return {exit_code, out.str(), err.str()};
+  settings.predictor = &predictor;
+  return run_sparkbench(arguments, settings);
 }
 
 Json run_of(const CyclesFile& cycles, const std::string& arguments) {

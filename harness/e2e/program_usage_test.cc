@@ -77,8 +77,6 @@ INSTANTIATE_TEST_SUITE_P(
                 "did you mean 'cold'"},
         Refusal{"DeviceOfInfo", "info --device emulated-h10", 2, "--device: unknown 'emulated-h10'",
                 "did you mean 'emulated-h100'"},
-        Refusal{"InstanceOfPredict", "predict --kernel volta-fp32ac", 2,
-                "--kernel: unknown 'volta-fp32ac'", "did you mean 'volta-fp32acc'"},
         Refusal{"AbsentGpu", "sweep --device cuda:77", 3, "no cuda:77", "; this "},
         Refusal{"GpuWithoutNumber", "info --device cuda:first", 3, "no cuda:first", "; this "},
         Refusal{"Input", "sweep --input gaussian", 2, "--input: unknown 'gaussian'",

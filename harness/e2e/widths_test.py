@@ -2,7 +2,7 @@
 """Runs every command that prints for people on real data: at 80 and 120 columns no line is longer,
 and in a pipe no table line exceeds 120 characters.
 
-    widths_test.py PROGRAM
+    widths_test.py SPARKBENCH [SPARKBENCH_MODEL]
 """
 
 import os
@@ -26,21 +26,23 @@ TINY = (
     "--dropout 0.1"
 ).split()
 COMMANDS = (
-    "sweep encoder accuracy run report merge diff list info mask inspect predict check-arithmetic "
-    "completion"
+    "sweep encoder accuracy run report merge diff list info mask check-arithmetic completion"
 ).split()
 # Text for copying stays whole: a command, an address.
 TO_BE_COPIED = re.compile(r" +(repeat:? +)?(sparkbench|sweeps/\S+\.py) | *\(?https://\S+$")
 # A case without a result, and the reason, in another program's words.
 OF_A_CASE = re.compile(r"^(failed|skipped|incorrect) \S+  ")
+MODEL_COMMANDS = ("inspect", "predict")
 PROGRAM = ""
+MODEL = ""  # sparkbench-model, where it is built
 
 
 def run(*words, columns=None, may_find=()):
+    program = MODEL if words[0] in MODEL_COMMANDS else PROGRAM
     clean = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "NO_COLOR")}
     environment = clean if columns is None else clean | {"COLUMNS": str(columns)}
     result = subprocess.run(
-        [PROGRAM, *map(str, words)], capture_output=True, text=True, env=environment
+        [program, *map(str, words)], capture_output=True, text=True, env=environment
     )
     assert result.returncode in (0, *may_find), (words, result.stderr)
     return result.stdout
@@ -112,11 +114,17 @@ class Fits(unittest.TestCase):
         self.check("diff", whole, whole, "--all", "--columns", "all", wants=20)
 
     def test_machine_code(self):
+        if not MODEL:
+            self.skipTest("built without SPARKBENCH_MODEL")
+        for command in MODEL_COMMANDS:
+            self.check(command, "--help", wants=5)
         code = ("inspect", "--cuobjdump", self.tool, "--binary", LISTING.with_suffix(".sass"))
         self.check(*code, wants=20)
         self.check(*code, "--columns", "all", wants=20)
 
     def test_predictions(self):
+        if not MODEL:
+            self.skipTest("built without SPARKBENCH_MODEL")
         self.check("predict", wants=500)
         self.check("predict", "--kernel", "volta-fp32acc/fwd/*", "--columns", "all", wants=30)
         self.check("predict", "--kernel", "volta-fp32acc/fwd/*", "--columns", "likely,tile", wants=30)
@@ -149,5 +157,6 @@ class Fits(unittest.TestCase):
 
 
 if __name__ == "__main__":
-    PROGRAM = sys.argv.pop(1)
-    unittest.main()
+    PROGRAM, *others = sys.argv[1:]
+    MODEL = others[0] if others else ""
+    unittest.main(argv=sys.argv[:1])

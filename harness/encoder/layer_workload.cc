@@ -8,7 +8,7 @@
 #include "harness/candidates/known_candidates.h"
 #include "harness/encoder/gpu_layer_runner.h"
 #include "harness/encoder/layer_runner.h"
-#include "harness/model/predict/layer_prediction.h"
+#include "harness/model/predictor.h"
 #include "harness/run/case_workload.h"
 #include "kernels/encoder/layer_memory.h"
 #include "kernels/half.h"
@@ -84,7 +84,6 @@ class LayerWorkload : public CaseWorkload {
   /// E-UNSUPPORTED: there are no tokens. E-OOM-PREDICTED: too large for the device, or for the one
   /// that it stands for. E-ONLY-PREDICTED: the layer would take minutes to emulate.
   std::optional<Reason> why_not_run(const CaseRecord& record) const override;
-  CasePrediction predict(const PredictedCard& card, CaseRecord& record) const override;
   double host_flops(const CaseRecord& planned) const override;
 
   void run(const Candidate& candidate, bool is_verified, CaseRecord& record) override;
@@ -140,10 +139,8 @@ std::optional<Reason> LayerWorkload::why_not_run(const CaseRecord& record) const
     return Reason{"E-UNSUPPORTED", "there are no tokens, and so no layer to compute"};
   }
   const std::uint64_t needed = record.memory_bytes->predicted;
-  if (const auto card = predicted_card(device, ""); card) {
-    if (std::string why = why_too_large(needed, *card); !why.empty()) {
-      return Reason{"E-OOM-PREDICTED", std::move(why)};
-    }
+  if (std::string why = why_too_large_for_v100(device, needed); !why.empty()) {
+    return Reason{"E-OOM-PREDICTED", std::move(why)};
   }
   if (device.kind != DeviceKind::kEmulated) return why_no_room(needed, device);
   if (!part_to_check(problem)) {
@@ -151,10 +148,6 @@ std::optional<Reason> LayerWorkload::why_not_run(const CaseRecord& record) const
                   "a layer this large takes minutes to emulate, and is predicted alone"};
   }
   return std::nullopt;
-}
-
-CasePrediction LayerWorkload::predict(const PredictedCard& card, CaseRecord& record) const {
-  return predict_layer(record, settings_.is_deterministic, card, *settings_.cycles);
 }
 
 double LayerWorkload::host_flops(const CaseRecord& planned) const {

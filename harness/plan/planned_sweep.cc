@@ -185,7 +185,7 @@ PlannedSweep::PlannedSweep(const SweepRequest& request, const std::string& devic
   settings.keeps_outputs = !options.files.outputs.empty();
   settings.before_case = request.before_case;
   settings.times_parts = request.times_parts;
-  settings.cycles = request.is_timed ? request.cycles : nullptr;
+  settings.predictor = request.is_timed ? request.predictor : nullptr;
   plan_.build = describe_build();
   plan_.environment = describe_environment(*device_);
   plan_.method = settings.method;

@@ -18,9 +18,9 @@ struct SweepRequest {
   SweepOptions options;
   bool is_timed = true;
   std::vector<std::string> argv;
-  CaseHook before_case;                           // for tests; may be empty
-  bool times_parts = false;                       // of references, one by one
-  const CyclesFile* cycles = &embedded_cycles();  // RunSettings::cycles
+  CaseHook before_case;                  // for tests; may be empty
+  bool times_parts = false;              // of references, one by one
+  const Predictor* predictor = nullptr;  // RunSettings::predictor
 };
 
 class PlannedSweep {

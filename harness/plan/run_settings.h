@@ -6,10 +6,11 @@
 #include <string>
 
 #include "harness/devices/device.h"
-#include "harness/model/predict/cycles_file.h"
 #include "harness/run/problems/tensor_file.h"
 
 namespace sparkbench {
+
+class Predictor;
 
 /// Called with the id of a case before it is computed. Tests inject faults there.
 using CaseHook = std::function<void(const std::string& case_id)>;
@@ -20,13 +21,12 @@ struct RunSettings {
   std::shared_ptr<const OwnInputs> own;  // of --tensors; null: inputs are generated
   bool is_deterministic = false;         // for the backward pass
   bool is_verified = true;
-  bool keeps_outputs = false;  // for every case, for CaseRunner::outputs()
-  bool times_parts = false;    // for candidates that have parts
-  bool is_profiled = false;    // only launches each candidate once
-  Method method;               // as recorded
-  CaseHook before_case;        // may be empty
-  /// Used to predict a V100's times; null: no predictions. Must outlive the run.
-  const CyclesFile* cycles = &embedded_cycles();
+  bool keeps_outputs = false;            // for every case, for CaseRunner::outputs()
+  bool times_parts = false;              // for candidates that have parts
+  bool is_profiled = false;              // only launches each candidate once
+  Method method;                         // as recorded
+  CaseHook before_case;                  // may be empty
+  const Predictor* predictor = nullptr;  // of a V100's times; null: no predictions
 
   /// The error allowed. Without a verdict, any.
   Tolerance tolerance() const {

@@ -86,7 +86,6 @@ class AttentionWorkload : public CaseWorkload {
   const char* command() const override { return input_.own != nullptr ? "run" : "sweep"; }
   void start(const Candidate& candidate, CaseRecord& record) const override;
   std::optional<Reason> why_not_run(const CaseRecord& record) const override;
-  CasePrediction predict(const PredictedCard& card, CaseRecord& record) const override;
   double host_flops(const CaseRecord& planned) const override;
 
   void run(const Candidate& candidate, bool is_verified, CaseRecord& record) override;
@@ -141,10 +140,6 @@ std::optional<Reason> AttentionWorkload::why_not_run(const CaseRecord& record) c
                                                  device_.name(), format_memory(*there_is))};
   }
   return std::nullopt;
-}
-
-CasePrediction AttentionWorkload::predict(const PredictedCard& card, CaseRecord& record) const {
-  return predict_case(record, settings_.is_deterministic, card, *settings_.cycles);
 }
 
 double AttentionWorkload::host_flops(const CaseRecord& planned) const {

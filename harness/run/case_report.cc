@@ -257,17 +257,6 @@ void add_memory_traffic(const CaseRecord& record, Report& report) {
   report.line("findings", "{}, of which {} races", counts.findings, counts.races);
 }
 
-void add_bound(const Bound& bound, Report& report) {
-  report.line("bound, not a time",
-              "at most {:.4g} TFLOP/s on a {} ({} SMs, {:.0f} MHz): {} binds{}", bound.tflops,
-              bound.chip, bound.sm_count, bound.clock_mhz, name_of(bound.binding),
-              bound.scaled_from_sample ? ", scaled from the sample" : "");
-  const ResourceMs& least = bound.least_ms;
-  report.line("least ms",
-              "tensor {:.3g}, issue {:.3g}, lsu {:.3g}, xu {:.3g}, l2 {:.3g}, hbm {:.3g}",
-              least.tensor, least.issue, least.lsu, least.xu, least.l2, least.hbm);
-}
-
 void add_prediction(const CaseRecord& record, Report& report) {
   if (record.predicted_reason) {
     report.line("predicted", "none: {}", record.predicted_reason->message);
@@ -370,7 +359,6 @@ std::string format_case_report(const CaseRecord& record) {
     add_instructions(record, report);
     add_memory_traffic(record, report);
   }
-  if (record.bound) add_bound(*record.bound, report);
   for (const Warning& warning : record.warnings) {
     report.line("warning", "{}: {}", warning.code, warning.message);
   }

@@ -154,24 +154,6 @@ TEST(CaseReport, RelatesNoSampledCountsToTheWhole) {
   EXPECT_EQ(value_of(report, "global sectors"), "300 read, 60 written, 40 added to");
 }
 
-TEST(CaseReport, GivesTheBoundAndWhatBinds) {
-  CaseRecord record = emulated_case();
-  record.bound = Bound{.chip = "V100-SXM2",
-                       .sm_count = 80,
-                       .clock_mhz = 1530,
-                       .least_ms = {0.5, 0.375, 0.25, 0.125, 0.0625, 0.03125},
-                       .binding = Resource::kTensor,
-                       .tflops = 98.5};
-  EXPECT_EQ(value_of(format_case_report(record), "bound, not a time"),
-            "at most 98.5 TFLOP/s on a V100-SXM2 (80 SMs, 1530 MHz): tensor binds");
-  EXPECT_EQ(value_of(format_case_report(record), "least ms"),
-            "tensor 0.5, issue 0.375, lsu 0.25, xu 0.125, l2 0.0625, hbm 0.0312");
-  record.bound->scaled_from_sample = true;
-  EXPECT_TRUE(value_of(format_case_report(record), "bound, not a time")
-                  .ends_with("tensor binds, scaled from the sample"));
-  EXPECT_EQ(value_of(format_case_report(measured_case()), "least ms"), "no such line");
-}
-
 TEST(CaseReport, DividesByNothingThatIsZero) {
   CaseRecord record = measured_case();
   record.emulation = Emulation{};

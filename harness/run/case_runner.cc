@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "harness/candidates/known_candidates.h"
+#include "harness/model/predictor.h"
 #include "kernels/machine/out_of_device_memory.h"
 #include "kernels/unsupported_error.h"
 #include "results/record/case_id.h"
@@ -64,17 +65,12 @@ void add_device_warnings(const Candidate& candidate, const DeviceInfo& device, C
 }
 
 /// For supported cases, even if this machine is too small to run them.
-void add_prediction(const CaseWorkload& workload, const Device& device, const RunSettings& settings,
-                    CaseRecord& record) {
-  if (settings.cycles == nullptr) return;
+void add_prediction(const Device& device, const RunSettings& settings, CaseRecord& record) {
+  if (settings.predictor == nullptr) return;
   if (record.reason && record.reason->code == kUnsupported) return;
   const bool is_emulated = device.info().kind == DeviceKind::kEmulated;
   const CandidateInfo& baseline = is_emulated ? kUnfusedFp16 : kCublasFp16;
-  const auto card = predicted_card(device.info(), std::string(baseline.name));
-  if (!card) return;
-  CasePrediction prediction = workload.predict(*card, record);
-  record.predicted = std::move(prediction.predicted);
-  record.predicted_reason = std::move(prediction.why_not);
+  settings.predictor->predict(device.info(), baseline.name, settings.is_deterministic, record);
 }
 
 }  // namespace
@@ -117,7 +113,7 @@ CaseRecord CaseRunner::begin(const SweepCase& sweep_case) const {
     record.status = Status::kSkipped;
     record.reason = std::move(reason);
   }
-  add_prediction(workload, device_, settings_, record);
+  add_prediction(device_, settings_, record);
   const bool is_emulated = device_.info().kind == DeviceKind::kEmulated;
   const bool lacks_room_alone = record.reason && record.reason->code != kUnsupported;
   if (is_emulated && record.predicted && lacks_room_alone) record.status = Status::kPredicted;

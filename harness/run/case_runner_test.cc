@@ -1,4 +1,5 @@
 #include "harness/run/case_runner.h"
+#include "harness/model/predictor.h"
 
 #include <gtest/gtest.h>
 
@@ -115,7 +116,8 @@ TEST_F(CaseRunnerTest, VerifiesAKernelThenTimesItByTurns) {
 TEST_F(CaseRunnerTest, PredictsARealV100BesideItsTime) {
   const CyclesFile cycles = test_cycles();
   RunSettings settings;
-  settings.cycles = &cycles;
+  const Predictor predictor(cycles);
+  settings.predictor = &predictor;
   CaseRunner runner(device_, settings);
   const CaseRecord record = runner.run(case_of("volta-fp32acc"));
   EXPECT_TRUE(record.time_ms.has_value());

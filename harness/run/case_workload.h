@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "harness/devices/device.h"
-#include "harness/model/predict/case_prediction.h"
 #include "harness/plan/run_settings.h"
 
 namespace sparkbench {
@@ -25,7 +24,6 @@ class CaseWorkload {
   virtual void start(const Candidate& candidate, CaseRecord& record) const = 0;
   /// Why a case that the candidate supports is not run; nothing when it is.
   virtual std::optional<Reason> why_not_run(const CaseRecord& record) const = 0;
-  virtual CasePrediction predict(const PredictedCard& card, CaseRecord& record) const = 0;
   /// FLOPs of the host: the oracle's, and on an emulated device the kernel's.
   virtual double host_flops(const CaseRecord& planned) const = 0;
 

@@ -5,7 +5,6 @@
 #include <cmath>
 #include <filesystem>
 
-#include "harness/devices/volta_bound.h"
 #include "results/record/case_id.h"
 
 namespace sparkbench {
@@ -47,19 +46,6 @@ Emulation make_emulation(const EmulationReport& report) {
   return emulation;
 }
 
-constexpr int kVoltaSm = 70;
-
-/// Or adds the warning that says why there is none.
-void record_bound(const EmulationReport& report, const DeviceInfo& device, CaseRecord& record) {
-  if (device.sm != kVoltaSm) {
-    record.warnings.push_back(
-        {"W-NO-BOUND", "the rates behind a bound are known of a V100 only", std::nullopt});
-    return;
-  }
-  record.bound = volta_bound(report.grid_counters, record.flops, record.bytes);
-  record.bound->scaled_from_sample = report.is_sample;
-}
-
 std::optional<double> finite(double value) {
   return std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
@@ -67,10 +53,7 @@ std::optional<double> finite(double value) {
 }  // namespace
 
 void record_outcome(const RunOutcome& outcome, const DeviceInfo& device, CaseRecord& record) {
-  if (outcome.emulation) {
-    record.emulation = make_emulation(*outcome.emulation);
-    record_bound(*outcome.emulation, device, record);
-  }
+  if (outcome.emulation) record.emulation = make_emulation(*outcome.emulation);
   if (device.kind == DeviceKind::kGpu) {
     record.memory_bytes->workspace = outcome.workspace_bytes;
     record.memory_bytes->peak = outcome.peak_bytes;

@@ -10,7 +10,7 @@
 
 namespace sparkbench {
 
-/// Memory, counts and bound of `outcome`. Needs the record's flops and bytes.
+/// Memory and counts of `outcome`.
 void record_outcome(const RunOutcome& outcome, const DeviceInfo& device, CaseRecord& record);
 
 /// The errors of the unfused fp16 computation on the same problem.

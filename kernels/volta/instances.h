@@ -1,6 +1,6 @@
 // Every kernel of this folder as it is compiled, each a row of one table:
 //   ROW(symbol, id, configuration)
-// Launch, emulation, `sparkbench inspect` and its gates take the names from here. Rows of the same
+// Launch, emulation and `sparkbench-model inspect` take the names from here. Rows of the same
 // work stand in the order of preference: the first that fits into a block's shared memory is taken.
 // The last parts of an id are a configuration's own for SMs of 64 KiB (Turing): "/4" warps of a
 // forward kernel, "/128/1" keys and teams of a "bwd". A "/padded" row

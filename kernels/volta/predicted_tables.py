@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Writes what the cycle model predicts of the kernels into this folder's pages.
 
-    kernels/volta/predicted_tables.py build/harness/sparkbench          # writes
-    kernels/volta/predicted_tables.py build/harness/sparkbench --check  # 1 when a page is stale
+    kernels/volta/predicted_tables.py build/harness/sparkbench{,-model}          # writes
+    kernels/volta/predicted_tables.py build/harness/sparkbench{,-model} --check  # 1 when a page is stale
 
-The figures are those of kernels/volta/cycles.json, which the program holds. A table stands between
+The figures are those of kernels/volta/cycles.json, which both programs hold. A table stands between
 two marks, `<!-- NAME: begin -->` and `<!-- NAME: end -->`; everything else on a page is left alone.
 """
 
@@ -249,9 +249,9 @@ def headline(cases):
     )
 
 
-def tables(program):
+def tables(program, model):
     """Texts by the name of their marks."""
-    instances = ask(program, "predict", "--json")["instances"]
+    instances = ask(model, "predict", "--json")["instances"]
     texts = {"main loops": main_loops(instances), "head dims": head_dims(instances),
              "tiles": tiles(instances), "packed": packed(instances),
              "sparse": sparse(instances), "pattern times": pattern_times(program),
@@ -284,9 +284,10 @@ def filled(page, texts):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("program", help="sparkbench")
+    parser.add_argument("model", help="sparkbench-model")
     parser.add_argument("--check", action="store_true", help="write nothing")
     arguments = parser.parse_args()
-    texts = tables(arguments.program)
+    texts = tables(arguments.program, arguments.model)
     pages = "".join(path.read_text(encoding="utf-8") for path in PAGES)
     for name in texts:
         if f"<!-- {name}: begin -->" not in pages:

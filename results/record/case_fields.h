@@ -183,25 +183,6 @@ void visit_fields(AnyConst<Emulation> auto& e, auto&& visit) {
   visit("findings", e.findings);
 }
 
-void visit_fields(AnyConst<ResourceMs> auto& r, auto&& visit) {
-  visit("tensor", r.tensor);
-  visit("issue", r.issue);
-  visit("lsu", r.lsu);
-  visit("xu", r.xu);
-  visit("l2", r.l2);
-  visit("hbm", r.hbm);
-}
-
-void visit_fields(AnyConst<Bound> auto& b, auto&& visit) {
-  visit("chip", b.chip);
-  visit("sm_count", b.sm_count);
-  visit("clock_mhz", b.clock_mhz);
-  visit("least_ms", b.least_ms);
-  visit("binding", b.binding);
-  visit("tflops", b.tflops);
-  visit("scaled_from_sample", b.scaled_from_sample);
-}
-
 void visit_fields(AnyConst<Speedup> auto& s, auto&& visit) {
   visit("over", s.over);
   visit("ratio", s.ratio);
@@ -332,7 +313,6 @@ void visit_fields(AnyConst<CaseRecord> auto& c, auto&& visit) {
   visit("accuracy", c.accuracy);
   visit("accuracy", c.gradient_accuracy);
   visit("emulation", c.emulation);
-  visit("bound", c.bound);
   visit("speedup", c.speedup);
   visit("repro", c.repro);
   visit("device", c.device);

@@ -14,9 +14,6 @@
 
 namespace sparkbench {
 
-/// A resource that limits a kernel.
-enum class Resource { kTensor, kIssue, kLsu, kXu, kL2, kHbm };
-
 enum class Role { kFused, kReference };
 
 /// skipped: not attempted, for a stated reason. failed: attempted, but did not finish. unverified:
@@ -110,22 +107,6 @@ struct Emulation {
   std::uint64_t global_loads = 0, global_stores = 0, global_atomics = 0, global_wavefronts = 0;
   std::uint64_t global_sectors_read = 0, global_sectors_written = 0, global_sectors_added = 0;
   std::uint64_t races = 0, findings = 0;  // findings: races and all other reports
-};
-
-/// One per Resource.
-struct ResourceMs {
-  double tensor = 0, issue = 0, lsu = 0, xu = 0, l2 = 0, hbm = 0;
-};
-
-/// The chip's upper bound for a kernel with an emulated run's counts; not a time.
-struct Bound {
-  std::string chip;
-  int sm_count = 0;
-  double clock_mhz = 0;
-  ResourceMs least_ms;  // per resource, if it is never idle
-  Resource binding = Resource::kTensor;
-  double tflops = 0;                // at most
-  bool scaled_from_sample = false;  // the counts are extrapolated from the tiles that ran
 };
 
 /// Milliseconds that are not measured: the likely value and the ends of its band.
@@ -275,7 +256,6 @@ struct CaseRecord {
   std::optional<Accuracy> accuracy;                   // for a forward pass
   std::optional<GradientAccuracy> gradient_accuracy;  // for a pass with a backward part
   std::optional<Emulation> emulation;
-  std::optional<Bound> bound;  // for an emulated V100
   std::optional<Speedup> speedup;
   std::string repro;                        // a shell line that repeats this case
   std::optional<std::string> device;        // in the form of --device: "cuda:3"

@@ -10,8 +10,6 @@ namespace {
 
 /// Names in the order of the enumerators.
 constexpr std::array<std::string_view, 2> kAccumulators = {"fp16", "fp32"};
-constexpr std::array<std::string_view, 6> kResources = {"tensor", "issue", "lsu",
-                                                        "xu",     "l2",    "hbm"};
 constexpr std::array<std::string_view, 2> kRoles = {"fused", "reference"};
 constexpr std::array<std::string_view, 6> kStatuses = {"ok",     "incorrect",  "skipped",
                                                        "failed", "unverified", "predicted"};
@@ -32,7 +30,6 @@ void parse(std::string_view name, const std::array<std::string_view, kCount>& na
 std::string_view name_of(Accumulator value) {
   return kAccumulators.at(static_cast<std::size_t>(value));
 }
-std::string_view name_of(Resource value) { return kResources.at(static_cast<std::size_t>(value)); }
 std::string_view name_of(Role value) { return kRoles.at(static_cast<std::size_t>(value)); }
 std::string_view name_of(Status value) { return kStatuses.at(static_cast<std::size_t>(value)); }
 std::string_view name_of(DeviceKind value) {
@@ -40,7 +37,6 @@ std::string_view name_of(DeviceKind value) {
 }
 
 void parse_name(std::string_view name, Accumulator& value) { parse(name, kAccumulators, value); }
-void parse_name(std::string_view name, Resource& value) { parse(name, kResources, value); }
 void parse_name(std::string_view name, Role& value) { parse(name, kRoles, value); }
 void parse_name(std::string_view name, Status& value) { parse(name, kStatuses, value); }
 void parse_name(std::string_view name, DeviceKind& value) { parse(name, kDeviceKinds, value); }

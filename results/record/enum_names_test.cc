@@ -18,12 +18,6 @@ void expect_name(Enum value, std::string_view name) {
 TEST(EnumNames, AreReadBack) {
   expect_name(Accumulator::kFp16, "fp16");
   expect_name(Accumulator::kFp32, "fp32");
-  expect_name(Resource::kTensor, "tensor");
-  expect_name(Resource::kIssue, "issue");
-  expect_name(Resource::kLsu, "lsu");
-  expect_name(Resource::kXu, "xu");
-  expect_name(Resource::kL2, "l2");
-  expect_name(Resource::kHbm, "hbm");
   expect_name(Role::kFused, "fused");
   expect_name(Role::kReference, "reference");
   expect_name(Status::kOk, "ok");

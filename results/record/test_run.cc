@@ -128,20 +128,12 @@ CaseRecord sample_emulated_case() {
   record.emulation->host_seconds = 0.25;
   record.emulation->mma = 4096;
   record.emulation->shuffles = 7;
-  record.bound = Bound{.chip = "V100-SXM2",
-                       .sm_count = 80,
-                       .clock_mhz = 1530,
-                       .least_ms = {0.5, 0.375, 0.25, 0.125, 0.0625, 0.03125},
-                       .binding = Resource::kTensor,
-                       .tflops = 98.5,
-                       .scaled_from_sample = true};
   return record;
 }
 
 CaseRecord sample_timed_case() {
   CaseRecord record = sample_emulated_case();
   record.emulation.reset();
-  record.bound.reset();
   record.reason = Reason{"E-TOLERANCE", "rel_l2 is 3.1 times the unfused computation's"};
   record.warnings = {{"W-THROTTLED", "the clock fell below \"base\", twice", 0.25}};
   record.time_ms = TimeMs{0.824, 0.83, 0.81, 0.9, 0.01, 0.82, 0.84, {0.81, 0.824, 0.9}};

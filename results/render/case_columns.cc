@@ -112,14 +112,6 @@ std::string over_predicted_cell(const CaseRecord& record) {
   return significant(check->ratio, 3) + (check->is_in_band ? "" : " (outside)");
 }
 
-std::string bound_tflops_cell(const CaseRecord& record) {
-  return record.bound ? significant(record.bound->tflops, 4) : "";
-}
-
-std::string bound_by_cell(const CaseRecord& record) {
-  return record.bound ? std::string(name_of(record.bound->binding)) : "";
-}
-
 /// "24"; "" for attention by itself.
 std::string attention_share_cell(const CaseRecord& record) {
   if (!record.layer || !record.layer->attention_share) return "";
@@ -201,8 +193,6 @@ std::vector<CaseColumn> make_case_columns() {
       {"gbps", "GB/s", digits_of(&CaseRecord::gbps, 4), kOnlyWhenAsked},
       {"bandwidth", "bandwidth\n%", digits_of(&CaseRecord::bandwidth_fraction, 3, 100),
        kOnlyWhenAsked},
-      {"bound_tflops", "bound\nTFLOP/s", bound_tflops_cell, kOnlyWhenAsked},
-      {"bound_by", "bound\nby", bound_by_cell, kOnlyWhenAsked, true},
       {"speedup", "speed\n-up", speedup_cell, 2},
       {"density", "density\n%", density_cell, 13},
       {"memory", "memory", memory_cell, 3},

@@ -207,15 +207,6 @@ TEST(CaseTable, ShowsTimesTheirNoiseAndTheShareOfPeak) {
   EXPECT_TRUE(contains(table, "kernel volta-fp32acc, pass fwd")) << table;
 }
 
-TEST(CaseTable, ShowsABoundToWhoAsks) {
-  RunRecord run = sample_run();
-  run.cases = {sample_emulated_case(), sample_run().cases[2]};
-  EXPECT_FALSE(contains(terminal_table(run), "bound"));
-  const std::string table = format_case_table(run, {.columns = {"bound_tflops", "bound_by"}});
-  EXPECT_TRUE(contains(table, "  98.50  tensor\n")) << table;
-  EXPECT_TRUE(contains(table, "      -  -\n")) << table;
-}
-
 TEST(CaseTable, SetsTheUnfusedMemoryBesideEveryKernels) {
   RunRecord run = sample_run();
   run.cases = {sample_emulated_case(), sample_emulated_case()};

@@ -54,17 +54,6 @@ std::string peak_legend(const Shown& shown) {
   return fmt::format("peak % is of the device's {} TFLOP/s\n", significant(*peak, 4));
 }
 
-std::string bound_legend(const Shown& shown) {
-  const std::string chips = shown.names([](const CaseRecord& record) {
-    return record.bound ? std::optional(record.bound->chip) : std::nullopt;
-  });
-  if (!shown.has({"bound_tflops", "bound_by"}) || chips.empty()) return "";
-  return fmt::format(
-      "bound TFLOP/s is what the counts allow a {} at most, bound by what it runs out of; neither "
-      "is measured\n",
-      chips);
-}
-
 std::string memory_legend(const Shown& shown) {
   std::string legend;
   if (shown.has({"density"})) legend += "density is the visible pairs over all, of patterns\n";
@@ -131,8 +120,8 @@ std::string error_legend(const Shown& shown) {
 
 std::string legend_of(const std::vector<std::string>& names, const RunRecord& run) {
   const Shown shown(names, run);
-  return peak_legend(shown) + bound_legend(shown) + memory_legend(shown) +
-         prediction_legend(shown) + speedup_legend(shown) + error_legend(shown);
+  return peak_legend(shown) + memory_legend(shown) + prediction_legend(shown) +
+         speedup_legend(shown) + error_legend(shown);
 }
 
 }  // namespace sparkbench

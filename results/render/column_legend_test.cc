@@ -37,14 +37,11 @@ TEST(ColumnLegend, TellsThePeakThatAShareIsOf) {
   EXPECT_EQ(legend_of({"peak"}, run), "peak % is of the device's 125.0 TFLOP/s\n");
 }
 
-TEST(ColumnLegend, ExplainsPredictionsAndBounds) {
+TEST(ColumnLegend, ExplainsPredictions) {
   EXPECT_EQ(legend_of({"predicted_ms", "predicted_speedup", "over_predicted"},
                       run_of({sample_predicted_case()})),
             "predicted speed-up is over cublas-fp16\n"
             "measured/predicted is the time over the likely one; outside: of the band\n");
-  EXPECT_EQ(legend_of({"bound_tflops"}, run_of({sample_emulated_case()})),
-            "bound TFLOP/s is what the counts allow a V100-SXM2 at most, bound by what it runs out "
-            "of; neither is measured\n");
 }
 
 TEST(ColumnLegend, SaysWhatOneErrorOfABackwardPassIs) {

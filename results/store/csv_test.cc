@@ -76,9 +76,7 @@ TEST(Csv, HasTheseColumnsInThisOrder) {
           "emulation_global_loads,emulation_global_stores,emulation_global_atomics,"
           "emulation_global_wavefronts,emulation_global_sectors_read,"
           "emulation_global_sectors_written,emulation_global_sectors_added,emulation_races,"
-          "emulation_findings,bound_chip,bound_sm_count,bound_clock_mhz,bound_least_ms_tensor,"
-          "bound_least_ms_issue,bound_least_ms_lsu,bound_least_ms_xu,bound_least_ms_l2,"
-          "bound_least_ms_hbm,bound_binding,bound_tflops,bound_scaled_from_sample,speedup_over,"
+          "emulation_findings,speedup_over,"
           "speedup_"
           "ratio,speedup_ratio_stdev,speedup_over_median_ms,speedup_interleaved,repro,device,"
           "position,"
@@ -160,9 +158,6 @@ TEST(Csv, HasEachGradientOrTheOutput) {
   EXPECT_EQ(column_of(run, "dk_worst_row"), std::vector<std::string>({"0;7;1", ""}));
   EXPECT_EQ(column_of(run, "dq_weighted"), std::vector<std::string>({"false", ""}));
   EXPECT_EQ(column_of(run, "emulation_shuffles"), std::vector<std::string>({"", "7"}));
-  EXPECT_EQ(column_of(run, "bound_tflops"), std::vector<std::string>({"", "98.5"}));
-  EXPECT_EQ(column_of(run, "bound_binding"), std::vector<std::string>({"", "tensor"}));
-  EXPECT_EQ(column_of(run, "bound_least_ms_issue"), std::vector<std::string>({"", "0.375"}));
 }
 
 TEST(Csv, LeavesPredictionsEmptyWhereThereAreNone) {

@@ -35,10 +35,10 @@ std::string error_of(Json json) {
   return "no error";
 }
 
-/// The first case with a bound.
+/// The first case that was emulated.
 Json& emulated_case(Json& run) {
   return *std::find_if(run["cases"].begin(), run["cases"].end(),
-                       [](const Json& record) { return !record["bound"].is_null(); });
+                       [](const Json& record) { return !record["emulation"].is_null(); });
 }
 
 RunRecord complete_run() {
@@ -125,17 +125,14 @@ TEST(Json, KeepsEveryFieldOfARecord) {
   EXPECT_EQ(case_from_json(case_to_json(sample_emulated_case())).emulation.value().shuffles, 7u);
 }
 
-TEST(Json, KeepsTheBoundOfAnEmulatedCase) {
-  const Bound bound = case_from_json(case_to_json(sample_emulated_case())).bound.value();
-  EXPECT_EQ(bound.chip, "V100-SXM2");
-  EXPECT_EQ(bound.sm_count, 80);
-  EXPECT_EQ(bound.clock_mhz, 1530);
-  EXPECT_EQ(bound.least_ms.tensor, 0.5);
-  EXPECT_EQ(bound.least_ms.hbm, 0.03125);
-  EXPECT_EQ(bound.binding, Resource::kTensor);
-  EXPECT_EQ(bound.tflops, 98.5);
-  EXPECT_EQ(bound.scaled_from_sample, true);
-  EXPECT_FALSE(case_from_json(case_to_json(sample_timed_case())).bound.has_value());
+TEST(Json, ReadsABoundOfEarlierVersions) {
+  Json run = Json::parse(run_to_json(complete_run()));
+  run.erase("run_hash");
+  emulated_case(run)["bound"] = {{"chip", "V100-SXM2"}, {"tflops", 98.5}};
+  EXPECT_EQ(schema_violations(schema_text(), run.dump()), std::vector<std::string>());
+  const RunRecord read = run_from_json(run.dump());
+  EXPECT_EQ(read.cases.size(), complete_run().cases.size());
+  EXPECT_EQ(run_to_json(read).find("\"bound\""), std::string::npos);
 }
 
 TEST(Json, WritesGradientsInPlaceOfTheOutput) {
@@ -212,10 +209,8 @@ TEST(Json, BreaksTheSchemaWhenDamaged) {
       [](Json& run) { run["cases"][0]["problem"].erase("mask"); },
       [](Json& run) { run["cases"][0]["accuracy"]["max_abs"] = "small"; },
       [](Json& run) { run["cases"][0]["time_ms"] = 0; },
-      [](Json& run) { run["cases"][0].erase("bound"); },
-      [](Json& run) { emulated_case(run)["bound"].erase("least_ms"); },
-      [](Json& run) { emulated_case(run)["bound"]["binding"] = "memory"; },
-      [](Json& run) { emulated_case(run)["bound"]["least_ms"]["issue"] = nullptr; },
+      [](Json& run) { emulated_case(run)["emulation"].erase("mma"); },
+      [](Json& run) { emulated_case(run)["emulation"]["mma"] = nullptr; },
       [](Json& run) { run["schema"]["version"] = "2.0.0"; },
       [](Json& run) { run["cases"].back()["accuracy"].erase("dv"); },
       [](Json& run) { run["cases"].back()["accuracy"]["o"] = 1; },

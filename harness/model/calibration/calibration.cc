@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <stdexcept>
 
-#include "harness/model/sass/instruction_class.h"
+#include "harness/model/predict/v100_constants.h"
 
 namespace sparkbench {
 namespace {
@@ -74,7 +74,7 @@ CodeSupply supply_of(const CalibrationReadings& readings, CodeSharing sharing) {
   const auto is_slower = [&](const CodeReading& a, const CodeReading& b) {
     return rate(a) < rate(b);
   };
-  // Of the least code the jump back takes a part.
+  // In the smallest loop the jump back takes a share of the time.
   const auto fastest = std::max_element(code.begin(), code.end(), is_slower);
   const auto beyond = std::find_if(fastest, code.end(), [&](const CodeReading& reading) {
     return rate(reading) < kNearlyFullRate * rate(*fastest);

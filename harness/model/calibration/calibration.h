@@ -6,11 +6,13 @@
 #include <string>
 #include <vector>
 
-#include "harness/model/sm/chip_assumption.h"
+#include "harness/model/predict/cycles_file.h"
+#include "results/record/run_record.h"
+#include "results/render/text_table.h"
 
 namespace sparkbench {
 
-/// Of repeated measurements.
+/// What repeated measurements gave.
 struct Spread {
   double median = 0, min = 0, max = 0;
 };
@@ -61,5 +63,20 @@ CalibrationFindings evaluate(const CalibrationReadings& readings, int sm);
 
 /// "one warp", "two warps", "two warps, own code"
 std::string_view name_of(CodeSharing sharing);
+
+/// On the current device, an open GPU of this architecture with so many SMs. Throws
+/// EnvironmentError in a build without CUDA, std::runtime_error on an error of CUDA's and when the
+/// GPU is not this program's alone.
+CalibrationReadings read_probes(int sm, int sm_count);
+
+/// Two tables and the sentence.
+std::string format_calibration(const DeviceInfo& device, const CalibrationReadings& readings,
+                               const CalibrationFindings& findings, const TableView& view = {});
+
+/// What was measured, when, on what and by what build: calibration.json. `measured_at` is UTC, ISO
+/// 8601.
+std::string calibration_to_json(const std::string& measured_at, const BuildInfo& build,
+                                const Environment& environment, const CalibrationReadings& readings,
+                                const CalibrationFindings& findings);
 
 }  // namespace sparkbench

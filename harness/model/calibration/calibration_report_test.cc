@@ -1,4 +1,4 @@
-#include "harness/model/calibration/calibration_report.h"
+#include "harness/model/calibration/calibration.h"
 
 #include <gtest/gtest.h>
 

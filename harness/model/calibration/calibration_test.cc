@@ -13,8 +13,8 @@ constexpr int kKib = 1024;
 
 Spread about(double value) { return {value, 0.99 * value, 1.02 * value}; }
 
-/// Of a chip whose reused operands take 8 cycles a product and fresh ones `no_reuse` more, whose L0
-/// cache holds `l0_kib`, and beyond which `supply` bytes a clock arrive at a scheduler.
+/// Readings of a chip: a product takes 8 cycles with reused operands and `no_reuse` more with fresh
+/// ones, an L0 cache holds `l0_kib`, and beyond it `supply` bytes a clock arrive at a scheduler.
 CalibrationReadings planted(double no_reuse, int l0_kib, double supply) {
   CalibrationReadings readings{"m8n8k4", 1380, 11, {}, {}};
   for (const int warps : {1, 2}) {

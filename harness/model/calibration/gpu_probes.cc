@@ -1,4 +1,4 @@
-#include "harness/model/calibration/gpu_probes.h"
+#include "harness/model/calibration/calibration.h"
 
 #include <algorithm>
 #include <iterator>

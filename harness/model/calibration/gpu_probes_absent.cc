@@ -1,12 +1,11 @@
 // The probes of a build without CUDA.
-#include "harness/devices/gpu_device.h"
 #include "harness/environment_error.h"
-#include "harness/model/calibration/gpu_probes.h"
+#include "harness/model/calibration/calibration.h"
 
 namespace sparkbench {
 
 CalibrationReadings read_probes(int /*sm*/, int /*sm_count*/) {
-  throw EnvironmentError(why_no_gpu());
+  throw EnvironmentError("this program was built without CUDA, and has no probes");
 }
 
 }  // namespace sparkbench

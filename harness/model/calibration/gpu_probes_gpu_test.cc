@@ -1,5 +1,5 @@
 // The probes on the GPU of this machine, whatever it is: what must hold of every one.
-#include "harness/model/calibration/gpu_probes.h"
+#include "harness/model/calibration/calibration.h"
 
 #include <gtest/gtest.h>
 

@@ -27,7 +27,7 @@ struct ProbeLaunch {
 inline constexpr int kProbeValues = 64;
 inline constexpr int kSchedulersPerSm = 4;
 
-/// Of the products of a loop: each has an A and a B of its own, or all have the same A.
+/// Each product of a loop has an A and a B of its own, or all have the same A.
 enum class ProbeOperands { kFresh, kReused };
 
 /// Products of independent accumulators in a loop that fits into every instruction cache: m8n8k4

@@ -10,7 +10,7 @@ namespace {
 
 using Operands = OperationOperands;
 
-/// Of three words or truths, bit by bit: bit 4a + 2b + c of the table.
+/// LOP3 on three words or truths, bit by bit: bit 4a + 2b + c of the table.
 template <class Word>
 Word looked_up(std::uint32_t table, Word a, Word b, Word c) {
   Word result = 0;
@@ -82,7 +82,7 @@ std::uint64_t shifted_pair(const Operands& operands, std::uint64_t pair, std::ui
   return static_cast<std::uint64_t>(static_cast<std::int64_t>(pair) >> std::min(bits, 63u));
 }
 
-/// Of a shift of the pair {c, a}: its lower word, or with .HI the upper one.
+/// The lower word of the shifted pair {c, a}; the upper one with .HI.
 std::uint32_t funnel(const Operands& operands, std::uint32_t a, std::uint32_t shift,
                      std::uint32_t c) {
   const bool is_64 = operands.has(Modifier::kU64) || operands.has(Modifier::kS64);

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "harness/model/flow/warp_walk.h"
-#include "harness/model/sass/instruction_class.h"
+#include "harness/model/predict/v100_constants.h"
 
 namespace sparkbench {
 namespace {

@@ -16,7 +16,7 @@ constexpr std::uint32_t kParametersAt = 0x160;
 /// Any that leaves room below: local addresses are told apart, and lead nowhere else.
 constexpr std::uint32_t kLocalTop = 0xfffc00;
 
-/// Of at most 4 bytes.
+/// At most 4 bytes.
 std::uint32_t little_endian(std::span<const std::byte> bytes) {
   std::uint32_t value = 0;
   for (std::size_t i = 0; i < bytes.size(); ++i) {

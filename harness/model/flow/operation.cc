@@ -29,7 +29,7 @@ std::uint64_t modifiers_of(const SassInstruction& instruction) {
   return bits;
 }
 
-/// Of an instruction that writes any.
+/// How many registers an instruction writes that writes any.
 int register_count(const SassInstruction& instruction, const OperationOperands& operands) {
   const std::string& opcode = instruction.opcode;
   const auto has = [&](Modifier modifier) { return operands.has(modifier); };

@@ -111,7 +111,7 @@ void run_r2p(WarpValues& state, const Operands& operands, const ActiveLanes& lan
   }
 }
 
-/// Of the voting lanes' truth; known as soon as one decides.
+/// The vote's outcome; known as soon as one lane decides it.
 LaneTruth outcome(const Operands& operands, const LaneTruth& vote, LaneMask voters) {
   const bool any = (vote.is_true() & voters) != 0, not_all = (vote.is_false() & voters) != 0;
   const bool is_known = (voters & ~vote.known) == 0;

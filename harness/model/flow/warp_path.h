@@ -19,7 +19,7 @@ struct PathStep {
 
 using WarpPath = std::vector<PathStep>;
 
-/// Of one block: a path for each of its warps.
+/// A path for each warp of a block.
 using BlockPaths = std::vector<WarpPath>;
 
 }  // namespace sparkbench

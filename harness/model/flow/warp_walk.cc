@@ -85,7 +85,7 @@ void WarpWalk::control(const ProgramStep& step, const ActiveLanes& lanes) {
   }
 }
 
-/// Of an instruction of control that is no branch: threads of which it is unknown go on behind it.
+/// Threads that execute a control instruction other than a branch; those that only may continue.
 LaneMask WarpWalk::executing(const ProgramStep& step, const ActiveLanes& lanes) {
   if (lanes.possible == 0) return lanes.certain;
   const bool is_end = step.control == Control::kExit;

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "harness/model/predict/instance_cycles.h"
+#include "harness/model/predict/cycles_file.h"
 
 namespace sparkbench {
 

@@ -6,7 +6,7 @@
 
 #include "harness/model/predict/problem_time.h"
 #include "harness/model/predict/unfused_time.h"
-#include "harness/model/sass/instruction_class.h"
+#include "harness/model/predict/v100_constants.h"
 #include "kernels/registry.h"
 #include "kernels/saturating.h"
 #include "results/render/number_format.h"

@@ -27,16 +27,13 @@ std::optional<PredictedCard> predicted_card(const DeviceInfo& device, const std:
 
 struct CasePrediction {
   std::optional<Prediction> predicted;
-  /// Where there is none: "P-NO-CYCLES", of an instance that the file lacks; "P-NO-MODEL", of
-  /// another kernel or reference; "P-TOO-LARGE", for the card's memory; "P-NO-WORK", where no row
-  /// sees a key.
-  std::optional<Reason> why_not;
+  std::optional<Reason> why_not;  // where there is none; codes: Predictor::predict()
 };
 
 /// "" of what fits, else "needs 36.0 GiB, the V100 has 32.0 GiB".
 std::string why_too_large(std::uint64_t bytes, const PredictedCard& card);
 
-/// Of an attention alone.
+/// An attention's time, without a layer around it.
 struct AttentionPrediction {
   std::optional<PassTime> time;
   int launches = 0;
@@ -48,10 +45,16 @@ AttentionPrediction predict_attention(const std::string& kernel_name, const Case
                                       bool is_deterministic, const PredictedCard& card,
                                       const CyclesFile& cycles);
 
-/// Of a kernel of ours, or of the baseline; a speed-up where both can be predicted and run: its
-/// ends are those of the baseline's time over the opposite ones of the kernel's, as if nothing made
-/// both slow or fast together. `record` has the case's problem, work and memory.
+/// Predicts one of our kernels or the baseline. There is a speed-up if both fit the card: its ends
+/// are the baseline's over the kernel's opposite ones, as if nothing made both slow or fast
+/// together. `record` has the case's problem, work and memory.
 CasePrediction predict_case(const CaseRecord& record, bool is_deterministic,
                             const PredictedCard& card, const CyclesFile& cycles);
+
+/// As predict_case(), of a layer: the attention is by the record's kernel, or the baseline. Also
+/// gives each stage of `record.layer` its likely time, and the attention its share. The speed-up is
+/// over the baseline's attention in a layer with an unfused rest, where that fits into the card.
+CasePrediction predict_layer(CaseRecord& record, bool is_deterministic, const PredictedCard& card,
+                             const CyclesFile& cycles);
 
 }  // namespace sparkbench

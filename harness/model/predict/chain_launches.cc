@@ -1,4 +1,4 @@
-#include "harness/model/predict/chain_launches.h"
+#include "harness/model/predict/pass_launches.h"
 
 #include <algorithm>
 #include <limits>
@@ -95,7 +95,7 @@ class Chain {
 
  private:
   double half_row() const { return static_cast<double>(sizeof(Half)) * problem_.head_dim; }
-  /// Of a tensor with a row for each query, or key.
+  /// Bytes of a tensor with a row for each query, or key.
   double query_bytes() const {
     return static_cast<double>(problem_.batch) * problem_.heads * problem_.seqlen_q * half_row();
   }

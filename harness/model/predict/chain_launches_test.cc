@@ -1,4 +1,4 @@
-#include "harness/model/predict/chain_launches.h"
+#include "harness/model/predict/pass_launches.h"
 
 #include <gtest/gtest.h>
 
@@ -80,7 +80,7 @@ TEST(ChainLaunches, OfABackwardPassBeginWithP) {
   EXPECT_EQ(launches[2].instance->id, "acsr-unfused/spmm/d64");
   EXPECT_EQ(launches[3].instance->id, "acsr-unfused/spmm-transposed/d64");
   EXPECT_EQ(launches[4].instance, launches[3].instance);
-  // Of two key heads two blocks each, which two heads of four tiles of rows see.
+  // Two key heads have two blocks each, seen by two heads of four tiles of rows.
   EXPECT_EQ(launches[3].grid.of_head, std::vector<BlockWork>(4, {8, 0, 1}));
   EXPECT_EQ(launches[3].hbm_bytes, 1.5 * queries + values);
 }

@@ -20,6 +20,9 @@ constexpr int kCyclesSchema = 3;
 constexpr int kMostThreads = 1024, kWarpThreads = 32, kMostBlocks = 32;  // CUDA programming guide
 constexpr std::size_t kHashDigits = 16;
 
+constexpr std::array<std::string_view, kChipAssumptions> kAssumptionNames = {
+    "forwarded", "no-reuse", "supply-16", "supply-8"};
+
 constexpr std::array<double StageCycles::*, 6> kStageMembers = {
     &StageCycles::prologue, &StageCycles::full_tile, &StageCycles::cut_tile,
     &StageCycles::epilogue, &StageCycles::next_head, &StageCycles::more_part};
@@ -192,6 +195,14 @@ std::string text_of_instance(const InstanceCycles& instance) {
 }
 
 }  // namespace
+
+std::string_view name_of(ChipAssumption assumption) {
+  return kAssumptionNames.at(static_cast<std::size_t>(assumption));
+}
+
+std::vector<std::string> chip_assumption_names() {
+  return {kAssumptionNames.begin(), kAssumptionNames.end()};
+}
 
 const InstanceCycles* CyclesFile::find(std::string_view id) const {
   const auto found = std::find_if(instances.begin(), instances.end(),

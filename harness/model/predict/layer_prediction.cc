@@ -1,4 +1,4 @@
-#include "harness/model/predict/layer_prediction.h"
+#include "harness/model/predict/case_prediction.h"
 
 #include <utility>
 
@@ -36,11 +36,12 @@ void tell_stages(const LayerTime& time, LayerOutcome& layer) {
       time.stage_ms.at(static_cast<std::size_t>(Stage::kMha)).likely / time.whole.ms.likely;
 }
 
-}  // namespace
-
+/// What the speed-up of a layer is over: "unfused-fp16, rest unfused".
 std::string name_of_layer_baseline(const PredictedCard& card) {
   return card.baseline + ", rest unfused";
 }
+
+}  // namespace
 
 CasePrediction predict_layer(CaseRecord& record, bool is_deterministic, const PredictedCard& card,
                              const CyclesFile& cycles) {

@@ -17,7 +17,7 @@
 
 namespace sparkbench {
 
-/// Of all of a step list but its attention, or of any list of products and rows.
+/// Time of all steps but the attention.
 ThreeWays time_of_steps(const std::vector<LayerStep>& steps);
 
 /// Forward and backward, as far as the pass has them.

@@ -5,7 +5,7 @@
 #include <bit>
 
 #include "harness/model/predict/block_tiles.h"
-#include "harness/model/sm/machine_constants.h"
+#include "harness/model/predict/v100_constants.h"
 #include "kernels/ceil_divide.h"
 #include "kernels/cut_tiles.h"
 #include "kernels/sparse_lists.h"
@@ -45,11 +45,11 @@ std::vector<BlockWork> tiles_of_list(const Problem& problem, const WorkListKind&
   return tiles;
 }
 
-/// Of the warps of a block, which a launch gives to the schedulers in turn.
+/// Warp w of a block is scheduler w % 4's.
 int warps_of(const KernelInstance& instance) { return instance.threads / 32; }
 
-/// Of a cut tile (SparseTile::seen): the parts of the scheduler that has most of them. As many
-/// consecutive warps share 32 rows in each group of them.
+/// The parts of a partial tile (SparseTile::seen) on the scheduler that has most of them. In each
+/// group of warps equally many consecutive ones share 32 rows.
 int parts_of_busiest(const KernelInstance& instance, std::uint32_t seen) {
   const int warps_of_rows = warps_of(instance) * kWarpRowsOfList / instance.block_rows;
   std::array<int, kSchedulers> parts{};

@@ -102,7 +102,7 @@ TEST(PackedLaunches, InRelayHaveTheLastKeysFirst) {
   EXPECT_TRUE(launches[3].grid.is_head_fastest);
   const auto& blocks = launches[3].grid.of_head;
   ASSERT_EQ(blocks.size(), 5u + 2 + 1);
-  // Of two query heads that share keys, two teams.
+  // Two query heads share keys, and a block has two teams.
   EXPECT_EQ(blocks[0].full_tiles + blocks[0].cut_tiles, 2);
   EXPECT_EQ(blocks[4].full_tiles + blocks[4].cut_tiles, 10);
   EXPECT_EQ(blocks[7].full_tiles + blocks[7].cut_tiles, 0);
@@ -140,7 +140,7 @@ TEST(PatternTiles, HaveAsManyPartsAsASchedulerHasWarps) {
   EXPECT_EQ(most_parts(sparse_instance("volta-fp32acc/fwd/d128")), 1);
 }
 
-/// Of the first of the longest blocks of a window of 128 keys.
+/// What the first of the longest blocks walks under a window of 128 keys.
 BlockWork work_in_a_window(std::string_view id, std::string_view mask = "window:128") {
   const KernelInstance& instance = sparse_instance(id);
   Problem problem{.seqlen_q = 2048, .seqlen_k = 2048, .head_dim = instance.head_dim};
@@ -193,7 +193,7 @@ Problem equal_lengths(const Problem& ragged, int step) {
   return equal;
 }
 
-/// Of the batch that is drawn unless a seed is given, of each of several, and in their mean.
+/// Least share for the batch of the default seed, for each of several batches, and for their mean.
 constexpr double kReached = 0.89, kReachedByEach = 0.88, kReachedInTheMean = 0.90;
 constexpr int kDrawnBatches = 12;
 
@@ -204,7 +204,7 @@ TEST(RaggedBatch, ReachesNineTenthsOfEqualLengths) {
         const MaskSpec mask = MaskSpec::causal_if(is_causal);
         const std::string name = fmt::format("d{}_{}_{}", head_dim, name_of(pass), name_of(mask));
         SCOPED_TRACE(name);
-        // Of long blocks, as packed sequences have: kernels/volta/short_blocks.h.
+        // Long blocks, as packed sequences have: kernels/volta/short_blocks.h.
         const int step = head_dim == 128 && pass == Pass::kForward ? 256 : 128;
         double sum = 0.0, least = 2.0;
         for (std::uint64_t seed = 0; seed < kDrawnBatches; ++seed) {

@@ -93,13 +93,13 @@ TEST(PassLaunchWork, CountsWholeStepsAmongCutOnesWhereOthersAreHalves) {
       tiles_of_key_blocks(instance, problem_of(512, 512, MaskSpec::window(128)));
   EXPECT_EQ(in_window.front(), (BlockWork{1, 2, 0, 2}));
   EXPECT_EQ(in_window.back(), (BlockWork{0, 1, 0, 2}));
-  // Of one team alone.
+  // A step that only one team has.
   EXPECT_EQ(tiles_of_key_blocks(instance, problem_of(256, 256, MaskSpec::causal())).front(),
             (BlockWork{3, 1, 0, 2}));
   // Keys that end in a first half: of their block all steps are halves.
   EXPECT_EQ(tiles_of_key_blocks(instance, problem_of(128, 96, MaskSpec::full())),
             (std::vector<BlockWork>{{2, 0, 0, 0}, {0, 2, 0, 0}}));
-  // Of two heads each team has one.
+  // With two heads each team has such a step.
   EXPECT_EQ(tiles_of_key_blocks(instance,
                                 [&] {
                                   Problem problem = problem_of(256, 256, MaskSpec::causal());

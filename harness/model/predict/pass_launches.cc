@@ -5,7 +5,6 @@
 #include <string>
 
 #include "harness/model/predict/block_tiles.h"
-#include "harness/model/predict/chain_launches.h"
 #include "harness/model/predict/listed_blocks.h"
 #include "harness/model/predict/v100_constants.h"
 #include "kernels/ceil_divide.h"
@@ -150,7 +149,7 @@ PassLaunch of_bytes(double bytes) {
   return launch;
 }
 
-/// Of a kernel that goes over rows, each once.
+/// A kernel that goes over rows, each once.
 PassLaunch rows_launch(const PassOf& of, std::string_view pass, double bytes) {
   const Problem& problem = of.problem;
   if (problem.lengths) return of_bytes(bytes);
@@ -160,7 +159,7 @@ PassLaunch rows_launch(const PassOf& of, std::string_view pass, double bytes) {
   return {&instance, grid_of(std::vector<BlockWork>(blocks), problem, problem.heads), bytes, bytes};
 }
 
-/// Of the lists of packed sequences' blocks: their offsets read, the lists written.
+/// Lists the blocks of packed sequences: reads their offsets, writes the lists.
 PassLaunch list_blocks(const PassOf& of, const std::vector<WorkListKind>& kinds) {
   const Problem packed = of.problem.packed();
   double bytes = 0;
@@ -210,13 +209,13 @@ PassLaunch key_gradients(const PassOf& pass, bool is_deterministic) {
       of.key_heads * (of_keys + columns * of_visit)};
 }
 
-/// Of a pass in relay: whether its blocks do, and no launch before.
+/// Whether the blocks with the dQ semaphore prepare the row statistics, without a launch before.
 bool prepares_statistics(const Problem& problem) {
   if (problem.sparse) return volta::prepares_sparse_statistics(problem);
   return !problem.lengths && volta::prepares_statistics(problem.head_dim, problem.key_mask());
 }
 
-/// Of sums in slots, of packed sequences and of patterns of all.
+/// Sums of dQ in slots; for packed sequences and patterns those of all rows.
 double relayed_bytes(const Problem& problem) {
   if (problem.lengths || problem.sparse) return dq_sums_bytes(problem);
   return static_cast<double>(volta::relay_sums_bytes(problem, volta::relay_slot_bits(problem)));
@@ -253,8 +252,8 @@ PassLaunch dq_alone(const PassOf& of) {
                          3 * Extents(of.problem).half_row + kStatisticsBytes);  // q, d_o, dq
 }
 
-/// Of what is merged behind a launch of a pattern some of whose blocks had parts, with so many
-/// bytes a row of each part and of the whole: nothing where none had.
+/// Combines a pattern's split blocks, with so many bytes a row of each split and of the whole:
+/// nothing without splits.
 PassLaunch of_parts(const PassOf& of, const KernelInstance& instance, double heads,
                     double bytes_of_row) {
   if (!of.problem.sparse) return of_bytes(0);
@@ -292,8 +291,7 @@ double turns_bytes(const Problem& problem) {
                                              : volta::relay_turns_bytes(problem));
 }
 
-/// Of packed sequences the lists of their queries and keys, of which the latter have the main
-/// kernel's blocks.
+/// Lists the queries and keys of packed sequences. The key list has the main kernel's blocks.
 void append_lists(const PassOf& of, const KernelInstance& main, std::vector<PassLaunch>& launches) {
   if (!of.problem.lengths) return;
   const WorkListKind keys = volta::key_list(main.block_rows, main.relays_dq);
@@ -330,8 +328,8 @@ void append_backward(const PassOf& of, bool is_deterministic, std::vector<PassLa
   launches.push_back(of_parts(of, of_dq, extents.heads, of_row));
 }
 
-/// Of a pattern that is run as passes: each view's, and what goes over the rows before or behind
-/// them (kernels/tile/merge_passes.h).
+/// A pattern that runs as strided views: each view's launches, and those that go over the rows
+/// before or after them (kernels/tile/merge_passes.h).
 void append_passes_forward(const PassOf& of, std::vector<PassLaunch>& launches) {
   const Extents extents(of.problem);
   const int passes = mask_pass_count(of.problem);

@@ -1,5 +1,5 @@
-// What a pass of a Volta kernel launches on a V100: which instances, in which order their blocks
-// come, what these walk, and what they move.
+// What a pass launches on a V100: instances, their blocks in launch order, the tiles that each
+// block walks, and the bytes that it moves.
 #pragma once
 
 #include <span>
@@ -13,7 +13,7 @@
 namespace sparkbench {
 
 struct PassLaunch {
-  /// Null: a memset, and of packed sequences the kernel that lists their blocks, and those of rows.
+  /// Null for a memset, and for packed sequences' kernels that list blocks or go over rows.
   const KernelInstance* instance = nullptr;
   BlockGrid grid;  // without blocks where there is no instance
   /// Bytes that HBM must move, L2 catching whatever is read again.
@@ -22,15 +22,22 @@ struct PassLaunch {
   double l2_bytes = 0;
 };
 
-/// What is launched is none of `instances`.
+/// `instances` lack the kernel that a pass launches.
 struct NoInstance : std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
 
-/// In the order of the launches, which is kernels/volta/*_gpu.cu's, of which those without a block
-/// are none. `kernel` has the pass and the problem is one that it supports. Throws NoInstance.
+/// In launch order, as kernels/volta/*_gpu.cu launch them; launches without a block are left out.
+/// `kernel` has the pass and supports the problem. Throws NoInstance.
 std::vector<PassLaunch> launches_of_pass(
     const AttentionKernel& kernel, const Problem& problem, Pass pass, bool is_deterministic,
     std::span<const KernelInstance> instances = kernel_instances());
+
+/// Whether the kernel is the unfused chain of kernels/acsr/.
+bool is_chain(const AttentionKernel& kernel);
+
+/// launches_of_pass() of that chain. A backward pass begins with P.
+std::vector<PassLaunch> launches_of_chain(const Problem& problem, Pass pass,
+                                          std::span<const KernelInstance> instances);
 
 }  // namespace sparkbench

@@ -7,9 +7,7 @@
 #include <vector>
 
 #include "harness/model/predict/test_pass_launches.h"
-#include "harness/model/predict/v100_constants.h"
 #include "kernels/mask/pattern/sparse_mask.h"
-#include "kernels/volta/dispatch.h"
 
 namespace sparkbench {
 namespace {
@@ -18,32 +16,6 @@ std::vector<std::string> ids_of(const std::vector<PassLaunch>& launches) {
   std::vector<std::string> ids;
   for (const PassLaunch& launch : launches) {
     ids.emplace_back(launch.instance == nullptr ? "memset" : launch.instance->id);
-  }
-  return ids;
-}
-
-/// What kernels/volta/backward_gpu.cu launches.
-std::vector<std::string> ids_by_dispatch(const Problem& problem, bool is_deterministic) {
-  const volta::Wanted wanted{problem, kV100SharedBytes};
-  std::vector<std::string> ids;
-  const auto add = [&](auto /*row*/, auto id) { ids.emplace_back(id); };
-  const bool has_relay = volta::has_relay(problem, is_deterministic);
-  if (has_relay && volta::prepares_statistics(problem.head_dim, problem.key_mask())) {
-    ids.emplace_back("memset");
-  } else {
-    volta::visit_statistics(Accumulator::kFp16, wanted, add);
-  }
-  if (has_relay) {
-    ids.emplace_back("memset");
-    volta::visit_backward_relay(Accumulator::kFp16, wanted, add);
-    return ids;
-  }
-  if (!is_deterministic) ids.emplace_back("memset");
-  volta::visit_backward(Accumulator::kFp16, !is_deterministic, wanted, add);
-  if (is_deterministic) {
-    volta::visit_backward_dq(Accumulator::kFp16, wanted, add);
-  } else {
-    volta::visit_round_dq(Accumulator::kFp16, wanted, add);
   }
   return ids;
 }
@@ -65,19 +37,37 @@ TEST(PassLaunches, OfAPaddedHeadDimAreThoseOfItsTile) {
   EXPECT_LT(narrow[2].hbm_bytes, wide[2].hbm_bytes);
 }
 
-TEST(PassLaunches, AreThoseOfTheBackwardPass) {
-  for (const int head_dim : {8, 40, 64, 80, 120, 128, 160, 256}) {
-    for (const float dropout_p : {0.0f, 0.1f, 1e-4f}) {  // the last drops nothing in 256ths
-      for (const MaskSpec& mask : {MaskSpec::causal(), MaskSpec::window(100)}) {
-        const Problem problem = problem_of(300, 300, mask, head_dim, dropout_p);
-        for (const bool is_deterministic : {false, true}) {
-          EXPECT_EQ(ids_of(launches_of_pass(kernel_of("volta-fp16acc"), problem, Pass::kBackward,
-                                            is_deterministic)),
-                    ids_by_dispatch(problem, is_deterministic));
-        }
-      }
-    }
-  }
+/// A backward pass over 4096 rows and keys, full mask, FP32-ACC: names without the kernel's.
+std::vector<std::string> backward_ids(int head_dim, float dropout_p, bool is_deterministic) {
+  const Problem problem = problem_of(4096, 4096, MaskSpec::full(), head_dim, dropout_p);
+  std::vector<std::string> ids = ids_of(
+      launches_of_pass(kernel_of("volta-fp32acc"), problem, Pass::kBackward, is_deterministic));
+  for (std::string& id : ids) id.erase(0, id.starts_with("volta") ? id.find('/') + 1 : 0);
+  return ids;
+}
+
+TEST(PassLaunches, OfABackwardPassSumDqAndRoundIt) {
+  using Ids = std::vector<std::string>;
+  EXPECT_EQ(backward_ids(64, 0, false),
+            (Ids{"bwd-statistics/d64", "memset", "bwd/d64", "bwd-round-dq/d64"}));
+  EXPECT_EQ(backward_ids(120, 0.1f, false),
+            (Ids{"bwd-statistics/d128", "memset", "bwd/d128/dropout/padded", "bwd-round-dq/d128"}));
+  EXPECT_EQ(backward_ids(160, 0, false),
+            (Ids{"bwd-statistics/d256", "memset", "bwd/d256", "bwd-round-dq/d256"}));
+}
+
+TEST(PassLaunches, OfADeterministicPassComputeDqAlone) {
+  using Ids = std::vector<std::string>;
+  EXPECT_EQ(backward_ids(64, 0.1f, true),
+            (Ids{"bwd-statistics/d64", "bwd/d64/dropout/deterministic", "bwd-dq/d64/dropout"}));
+  EXPECT_EQ(backward_ids(40, 0, true),
+            (Ids{"bwd-statistics/d64", "bwd/d64/padded/deterministic", "bwd-dq/d64/padded"}));
+}
+
+TEST(PassLaunches, OfADropoutThatDropsNothingHaveNone) {
+  // Thresholds are in 256ths: 1e-4 rounds to 0.
+  EXPECT_EQ(backward_ids(80, 1e-4f, false), backward_ids(80, 0, false));
+  EXPECT_EQ(backward_ids(80, 1e-4f, false)[2], "bwd/d80");
 }
 
 TEST(PassLaunches, OfForwardKernelsAreOneEach) {

@@ -156,8 +156,8 @@ Problem grouped_problem(int batch, int heads, int heads_k, int seqlen) {
   return problem;
 }
 
-/// Of the launch of dK and dV alone, in the test's cycles, of which each is a hundred here: no
-/// bytes bind it. A block is alone on its SM.
+/// Cycles of the launch of dK and dV. Cycles are a hundred times the test's, so that no bytes bind
+/// it. A block is alone on its SM.
 double key_gradient_cycles(const Problem& problem) {
   CyclesFile slow = test_cycles();
   for (StageCycles& stages : slow.instances[2].stages[0]) {

@@ -29,7 +29,7 @@ inline InstanceCycles test_instance(const std::string& id, int blocks_per_sm) {
   return instance;
 }
 
-/// Of the kernels of volta-fp32acc at head_dim 64, forward and backward.
+/// Kernels of volta-fp32acc at head_dim 64, forward and backward.
 inline CyclesFile test_cycles() {
   CyclesFile file;
   file.toolkit = "11.8";

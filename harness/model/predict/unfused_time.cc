@@ -74,7 +74,7 @@ double ms_of_step(const UnfusedStep& step, double ThreeWays::*way) {
          kLaunchMs;
 }
 
-/// Of those with rows and keys, one after the other.
+/// One after the other; sequences without rows or keys have none.
 std::vector<UnfusedStep> steps_of_sequences(const Problem& problem, Pass pass) {
   std::vector<UnfusedStep> all;
   for (int i = 0; i < problem.batch; ++i) {

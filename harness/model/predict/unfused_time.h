@@ -20,15 +20,16 @@ struct UnfusedStep {
   double flops = 0, bytes = 0;
 };
 
-/// Of an fp16 pass, as reference/cublas/unfused_chain.cuh has them. A forward pass that a backward
-/// one follows also keeps P where dropout changes it. Heads that share keys have their own dV and
-/// dK in fp32, which a step more each adds up. Packed sequences are computed one by one.
+/// The steps of an fp16 pass, as reference/cublas/unfused_chain.cuh launches them. A forward pass
+/// before a backward one also keeps P where dropout changes it. Heads that share keys have their
+/// own dV and dK in fp32, which one more step each adds up. Packed sequences are computed one by
+/// one.
 std::vector<UnfusedStep> unfused_steps(const Problem& problem, Pass pass);
 
-/// FLOP/s of a product of `flops`, in TFLOP/s.
+/// TFLOP/s of a product of `flops`.
 double gemm_tflops(double flops, double at_most);
 
-/// The ends are besides by kShareOfRates. `binding` is "tensor" where products bound by their rate
+/// The ends are divided by kShareOfRates. `binding` is "tensor" where products bound by their rate
 /// take most of the likely time, "launch" where launches take half of it, else "hbm".
 PassTime time_of_unfused(const Problem& problem, Pass pass);
 

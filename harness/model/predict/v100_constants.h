@@ -17,6 +17,8 @@ struct ThreeWays {
 /// of seconds (1CatAI, 1Cat-vLLM; NVIDIA/cutlass issue 169).
 inline constexpr double kBoostClockMhz = 1530, kSustainedClockMhz = 1380;
 
+inline constexpr int kModelledSm = 70;                     // sm_70
+inline constexpr int kSchedulers = 4;                      // of an SM: NVIDIA, Volta white paper
 inline constexpr int kV100Sms = 80;                        // NVIDIA, Volta white paper
 inline constexpr std::size_t kV100SharedBytes = 96 << 10;  // of a block: CUDA programming guide
 inline constexpr std::uint64_t kV100MemoryBytes = std::uint64_t{32} << 30;  // the larger one

@@ -22,7 +22,7 @@ struct GateResult {
   std::optional<bool> holds() const;
 };
 
-/// Every gate, in the order of judge(). Of the pass of the main loop, unless said otherwise:
+/// Every gate, in the order of judge(), for an iteration of the main loop unless said otherwise:
 ///   stack_bytes             of a thread: spilled registers and arrays with run-time indices; 0
 ///   local_accesses          loads and stores of local memory anywhere in the kernel; 0
 ///   narrow_shared_accesses  loads and stores of shared memory under 64 bits a lane; 0
@@ -34,8 +34,8 @@ struct GateResult {
 ///                           has not enough of it to be a mask: it may hide scores in another way
 std::span<const std::string_view> gate_names();
 
-/// Of a kernel that has a main loop. One that is none of the program's is judged by the limits of a
-/// CodeLimits{}, and by the gates that need not know what it computes.
+/// `kernel` has a main loop. A foreign kernel is judged by the limits of a CodeLimits{}, and by the
+/// gates that need not know what it computes.
 std::vector<GateResult> judge(const KernelInspection& kernel);
 
 }  // namespace sparkbench

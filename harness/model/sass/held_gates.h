@@ -14,7 +14,7 @@ namespace sparkbench {
 /// The names of the gates that hold, by kernel: {"volta-fp32acc/fwd/d64": ["stack_bytes", ...]}.
 using HeldGates = std::map<std::string, std::vector<std::string>>;
 
-/// Of the kernels with a main loop that are the program's own.
+/// Gates that hold now, of the program's own kernels that have a main loop.
 HeldGates held_gates(std::span<const KernelInspection> kernels);
 
 /// One JSON object, a line a kernel.

@@ -1,4 +1,4 @@
-#include "harness/model/sass/inspection_json.h"
+#include "harness/model/sass/inspection_report.h"
 
 #include <cmath>
 #include <nlohmann/json.hpp>

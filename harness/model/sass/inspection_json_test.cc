@@ -1,10 +1,9 @@
-#include "harness/model/sass/inspection_json.h"
 
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "harness/model/sass/inspection_table.h"
+#include "harness/model/sass/inspection_report.h"
 #include "harness/model/sass/test_listing.h"
 
 namespace sparkbench {

@@ -1,4 +1,4 @@
-#include "harness/model/sass/inspection_table.h"
+#include "harness/model/sass/inspection_report.h"
 
 #include <fmt/core.h>
 

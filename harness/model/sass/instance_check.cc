@@ -1,4 +1,4 @@
-#include "harness/model/sass/instance_check.h"
+#include "harness/model/sass/kernel_inspection.h"
 
 #include <fmt/core.h>
 

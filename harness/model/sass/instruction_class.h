@@ -10,9 +10,6 @@
 
 namespace sparkbench {
 
-/// The architecture whose units these are.
-inline constexpr int kModelledSm = 70;
-
 enum class InstructionClass {
   kTensor,
   kFp32,  // and integer multiply-add: 16 lanes a sub-partition
@@ -42,8 +39,8 @@ InstructionClass classify(const SassInstruction& instruction);
 /// the memory units or nowhere.
 int port_cycles(InstructionClass value);
 
-/// Of a warp: 512 for a step of m8n8k4 with FP32 accumulators (four a product), 1024 with FP16
-/// accumulators (two); 0 for what is no HMMA.884.
+/// A warp's FLOP: 512 for a step of m8n8k4 with FP32 accumulators (four a product), 1024 with FP16
+/// accumulators (two), 0 for other instructions.
 int tensor_flop(const SassInstruction& instruction);
 
 /// That a lane loads or stores: 1 to 16.

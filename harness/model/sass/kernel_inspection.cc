@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "harness/model/predict/v100_constants.h"
 #include "harness/model/sass/function_name.h"
 #include "harness/model/sass/mask_code.h"
 #include "harness/model/sass/tensor_loops.h"
@@ -19,7 +20,7 @@ int count(const SassFunction& function, InstructionClass value) {
       [value](const SassInstruction& instruction) { return classify(instruction) == value; }));
 }
 
-/// Of the products of a pass, all of equal work, one computes the scores, 2 head_dim FLOP each.
+/// All products of an iteration do equal work, and one computes the scores, 2 head_dim FLOP each.
 double scores_of(const TensorLoop& loop, const KernelInstance& instance) {
   return static_cast<double>(loop.tensor_flop) / instance.products / (2 * instance.head_dim);
 }

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "harness/model/sass/code_gates.h"
@@ -50,5 +52,13 @@ KernelInspection inspect_kernel(const SassFunction& function, const KernelResour
 /// that the program knows and any other with a loop of tensor instructions; every kernel of
 /// another sm. Throws std::runtime_error when the two listings are not of one binary.
 std::vector<KernelInspection> inspect_listings(std::string_view sass, std::string_view usage);
+
+/// A line for each instance of the registry that the code for `sm` lacks, that has no tensor
+/// instructions though it has products and `sm` its instruction, or that has some though it should
+/// have none: where `sm` is too new, its products are fused multiply-adds. An `sm` that no kernel
+/// of the instruction is compiled for (kernels/mma_instruction.h) is not asked for it. The glob
+/// chooses instances by id or by kernel; an unknown name chooses none.
+std::vector<std::string> misplaced_instances(std::span<const KernelInspection> kernels, int sm,
+                                             std::string_view glob = "*");
 
 }  // namespace sparkbench

@@ -9,7 +9,7 @@
 
 namespace sparkbench {
 
-/// Of a warp and pass.
+/// What a warp issues in one iteration.
 struct LoopMix {
   std::array<int, kInstructionClasses> counts = {};
   int instructions = 0;
@@ -33,7 +33,7 @@ struct LoopCaps {
   double tensor_port;  // shared with FP16 and FP64: at most 1
 };
 
-/// Of a mix with at least some tensor work.
+/// `mix` has some tensor work.
 LoopCaps caps_of(const LoopMix& mix);
 
 }  // namespace sparkbench

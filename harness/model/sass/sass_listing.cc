@@ -52,7 +52,7 @@ std::optional<SassInstruction> parse_line(std::string_view line) {
   return parse_instruction(*address, trimmed(after.substr(address_end + 2, end - address_end - 2)));
 }
 
-/// Of the second line of an encoding of 128 bits, "/* 0x000fc400078e00ff */".
+/// The control field in the second line of a 128-bit encoding, "/* 0x000fc400078e00ff */".
 std::optional<std::uint32_t> parse_control(std::string_view line) {
   std::string_view digits = after_prefix(line, "/* 0x");
   digits = digits.substr(0, digits.find(' '));

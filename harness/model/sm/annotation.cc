@@ -1,4 +1,4 @@
-#include "harness/model/sm/annotation.h"
+#include "harness/model/sm/prediction_report.h"
 
 #include <fmt/core.h>
 

@@ -48,7 +48,7 @@ InstructionCaches::InstructionCaches(const SmConstants& constants, int lines)
       caches_{Lines(lines + constants.fetch_ahead), Lines(lines + constants.fetch_ahead),
               Lines(lines + constants.fetch_ahead), Lines(lines + constants.fetch_ahead)} {}
 
-/// Of a line whose supply is limited.
+/// When a line arrives whose supply is limited.
 double InstructionCaches::arrival(int scheduler, double now) {
   const auto transfer = [this](int bytes_per_cycle) {
     return bytes_per_cycle == 0 ? 0.0

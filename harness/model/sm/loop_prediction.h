@@ -42,7 +42,7 @@ struct LoopPrediction {
   std::vector<CycleBound> bounds;
   SmResult first;  // of the first offset: what the warps wait for
 
-  /// Of the tensor cores' peak.
+  /// Share of the tensor cores' peak.
   double tensor_share() const { return static_cast<double>(flop) / (cycles * kTensorFlopPerCycle); }
 };
 

@@ -66,6 +66,9 @@ constexpr ConstantInfo kConstantInfos[] = {
     {"l0_miss_latency", &C::l0_miss_latency, 0, kLongest, {}},
 };
 
+/// Clocks from a request for a line of code to its arrival, where the supply is limited.
+constexpr int kSupplyLatency = 20;
+
 bool is_allowed(const ConstantInfo& info, double value) {
   const bool is_whole = std::holds_alternative<int C::*>(info.member);
   return value >= info.least && value <= info.most && (!is_whole || value == std::floor(value));
@@ -114,6 +117,15 @@ void set_constant(SmConstants& constants, std::string_view flag, const std::stri
                                  info.least, info.most));
   }
   set_value(constants, info, value);
+}
+
+SmConstants with_assumption(SmConstants constants, ChipAssumption assumption) {
+  if (assumption == ChipAssumption::kForwarded) return constants;
+  constants.hmma_no_reuse = 1;
+  if (assumption == ChipAssumption::kNoReuse) return constants;
+  constants.scheduler_fetch_bytes = assumption == ChipAssumption::kSupply16 ? 16 : 8;
+  constants.l0_miss_latency = kSupplyLatency;
+  return constants;
 }
 
 }  // namespace sparkbench

@@ -17,16 +17,18 @@
 #include <variant>
 #include <vector>
 
+#include "harness/model/predict/cycles_file.h"
+#include "harness/model/predict/v100_constants.h"
+
 namespace sparkbench {
 
-inline constexpr int kSchedulers = 4;                   // of an SM, each with its own pipes [N]
 inline constexpr int kScoreboards = 6;                  // of a warp [J]
 inline constexpr int kTensorFlopPerCycle = 8 * 64 * 2;  // of an SM: 8 tensor cores, 64 FMA [N]
 
 /// Which of the warps that could issue does.
 inline constexpr int kRoundRobin = 0, kGreedyThenYoungest = 1, kGreedyThenOldest = 2;
 
-/// Of one SM of a V100. Times are in cycles, and a latency is from issue to the write scoreboard's
+/// One SM of a V100. Times are in cycles, and a latency is from issue to the write scoreboard's
 /// release where nothing is in the way. An instruction of fixed latency needs none, since the
 /// compiler's stall counts carry it, unless it is given a scoreboard.
 struct SmConstants {
@@ -105,5 +107,8 @@ void set_value(SmConstants& constants, const ConstantInfo& info, double value);
 /// Of "hmma_no_reuse=1". Throws UsageError, naming `flag`, for a name that is none, and for a value
 /// that is no number or not allowed.
 void set_constant(SmConstants& constants, std::string_view flag, const std::string& assignment);
+
+/// `constants` with what the assumption says of the chip.
+SmConstants with_assumption(SmConstants constants, ChipAssumption assumption);
 
 }  // namespace sparkbench

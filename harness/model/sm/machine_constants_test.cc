@@ -53,5 +53,21 @@ TEST(MachineConstants, RefuseWhatTheyCannotBe) {
   EXPECT_NE(refusal_of("l2_bytes=0"), "");
 }
 
+TEST(ChipAssumption, EachHoldsWhatTheOnesBeforeItHold) {
+  const SmConstants plain = with_assumption({}, ChipAssumption::kForwarded);
+  EXPECT_EQ(plain.hmma_no_reuse, 0);
+  EXPECT_EQ(plain.scheduler_fetch_bytes, 0);
+  const SmConstants no_reuse = with_assumption({}, ChipAssumption::kNoReuse);
+  EXPECT_EQ(no_reuse.hmma_no_reuse, 1);
+  EXPECT_EQ(no_reuse.scheduler_fetch_bytes, 0);
+  const SmConstants supply_16 = with_assumption({}, ChipAssumption::kSupply16);
+  EXPECT_EQ(supply_16.hmma_no_reuse, 1);
+  EXPECT_EQ(supply_16.scheduler_fetch_bytes, 16);
+  EXPECT_EQ(supply_16.l0_miss_latency, 20);
+  const SmConstants supply_8 = with_assumption({}, ChipAssumption::kSupply8);
+  EXPECT_EQ(supply_8.hmma_no_reuse, 1);
+  EXPECT_EQ(supply_8.scheduler_fetch_bytes, 8);
+}
+
 }  // namespace
 }  // namespace sparkbench

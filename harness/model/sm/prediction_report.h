@@ -25,4 +25,9 @@ std::string format_prediction_json(const SassFunction& function, const Predictio
                                    const LoopPrediction& prediction,
                                    std::span<const ConstantSensitivity> changes);
 
+/// The instructions of the path in memory order: cycles that a warp waits before each beyond the
+/// stall count, the code, for what, the control field. Only the 25 that wait longest, or `is_full`.
+std::string annotated_code(const SassFunction& function, const LoopPrediction& prediction,
+                           bool is_full, const TableView& view = {});
+
 }  // namespace sparkbench

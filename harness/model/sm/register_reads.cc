@@ -1,4 +1,3 @@
-#include "harness/model/sm/register_reads.h"
 
 #include <algorithm>
 #include <cctype>

@@ -1,4 +1,4 @@
-#include "harness/model/sm/register_reads.h"
+#include "harness/model/sm/timed_code.h"
 
 #include <gtest/gtest.h>
 

@@ -21,11 +21,11 @@ struct PathMark {
 };
 
 struct SmWork {
-  /// Of one kernel, so that they have equally many warps. Each outlives the simulation; one may be
-  /// there several times. Warp w of a resident block b goes to scheduler (b * warps + w) % 4.
+  /// Blocks of one kernel, with equally many warps. Each outlives the simulation; one may occur
+  /// several times. Warp w of a resident block b goes to scheduler (b * warps + w) % 4.
   std::vector<const BlockPaths*> blocks;
-  /// When each of the blocks starts that the SM holds at once. Of the others, one starts in a
-  /// block's place as soon as all warps of that one have issued their last instruction.
+  /// When each of the blocks starts that the SM holds at once. Each other block starts
+  /// when all warps of the one whose slot it takes have issued their last instruction.
   std::vector<int> start_offsets;
   /// Each warp begins its path anew, without end: for a loop's steady state. It is measured from
   /// when the warps together have finished `warm` times their number of passes, through `measured`

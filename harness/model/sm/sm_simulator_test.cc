@@ -35,7 +35,7 @@ std::vector<Cycle> issues_of(const TimedCode& code, const BlockPaths& block) {
   return simulate(code, work).marks;
 }
 
-/// Of one warp that executes each line once.
+/// When one warp, which executes each line once, issues.
 std::vector<Cycle> issues_of(const std::vector<CodeLine>& lines) {
   const SassFunction function = code_of(lines);
   return issues_of(time_code(function, fetched()), {straight_path(function)});

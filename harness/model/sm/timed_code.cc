@@ -7,7 +7,6 @@
 #include <set>
 
 #include "harness/model/sass/instruction_class.h"
-#include "harness/model/sm/register_reads.h"
 #include "sweeps/usage_error.h"
 
 namespace sparkbench {
@@ -52,7 +51,7 @@ PendingLimit limit_of(const SassInstruction& instruction) {
   return {*scoreboard, *most};
 }
 
-/// Of a lane; an access without a width has four bytes.
+/// Bytes of a lane's access; four without a width.
 int lane_bytes(const SassInstruction& instruction, TimingClass value) {
   switch (value) {
     case TimingClass::kLds:

@@ -37,7 +37,7 @@ std::string format_control(const ControlBits& control);
 inline constexpr int kNumberedBarriers = 16;
 inline constexpr int kBarriers = kNumberedBarriers + 32;
 
-/// Of a BAR: a number, or a register's value.
+/// The barrier of a BAR: a number, or a register's value.
 struct BarrierUse {
   bool waits;             // false: only arrives (BAR.ARV)
   std::optional<int> id;  // absent: in a register
@@ -86,5 +86,17 @@ struct TimedCode {
 /// Throws UsageError, naming the function, where the listing has no encodings.
 TimedCode time_code(const SassFunction& function, const SmConstants& constants,
                     const BankConflicts& conflicts = {});
+
+/// For each instruction of a function.
+struct RegisterCosts {
+  /// An FP32 or integer instruction reads three different registers of one of the two banks, none
+  /// left in the reuse cache by the instruction before.
+  std::vector<bool> has_bank_conflict;
+  /// An HMMA finds neither A nor B in the reuse cache, as the HMMA before it left that.
+  std::vector<bool> lacks_reuse;
+};
+
+/// "Before" is in memory order, which is the order of execution inside a loop's straight code.
+RegisterCosts register_costs(const SassFunction& function);
 
 }  // namespace sparkbench

@@ -44,7 +44,7 @@ struct WarpState {
   int marked_position = std::numeric_limits<int>::max();  // that mark's
 };
 
-/// Of a block.
+/// A barrier of a block.
 struct BarrierState {
   int arrived = 0;
   std::uint32_t waiting = 0;  // warps, a bit each
