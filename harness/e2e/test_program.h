@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "harness/cli/program.h"
+#include "kernels/testing/messages.h"
 #include "results/store/test_folder.h"
 
 namespace sparkbench {
@@ -31,11 +32,6 @@ inline ProgramResult run_sparkbench(const std::string& arguments) {
 
 inline std::string path_in(const TemporaryFolder& folder, const std::string& name) {
   return (folder.path() / name).string();
-}
-
-/// Whether `text` has `part` in it.
-inline bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 /// One line that starts with the program's name and has `says` in it, on the error stream alone.

@@ -2,14 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/testing/messages.h"
 #include "results/record/test_run.h"
 
 namespace sparkbench {
 namespace {
-
-bool contains(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
 
 TEST(Junit, CountsCasesByTheirStatus) {
   const std::string xml = run_to_junit(sample_run());
