@@ -47,6 +47,62 @@ endfunction()
 #   set(SPARKBENCH_TEST_PROGRAM results)   # tests/results_tests, and _gpu_tests of LABEL gpu
 #
 # sparkbench_tests([FOLDER f] TESTS x ... [LINK lib ...] [LABEL cpu|gpu]): x_test of f/x_test.cc
+#
+# CTest's labels: `cpu` or `gpu`, and of the first `fast` or `slow` (SlowTests.cmake). What takes too
+# long for each build is in the configuration `nightly` alone, with the label `nightly`.
+include(SlowTests)
+function(sparkbench_label name)
+  set(labels cpu fast)
+  if(name IN_LIST SPARKBENCH_SLOW_TESTS)
+    set(labels cpu slow)
+    set_property(GLOBAL APPEND PROPERTY SPARKBENCH_SLOW_TESTS_FOUND ${name})
+  endif()
+  set_property(TEST ${name} PROPERTY LABELS ${labels})
+endfunction()
+
+# Names in SlowTests.cmake that no test has.
+function(sparkbench_check_slow_tests)
+  get_property(found GLOBAL PROPERTY SPARKBENCH_SLOW_TESTS_FOUND)
+  list(REMOVE_ITEM SPARKBENCH_SLOW_TESTS ${found})
+  if(SPARKBENCH_SLOW_TESTS AND Python3_Interpreter_FOUND)
+    message(WARNING "No test has these names of .cmake/SlowTests.cmake: ${SPARKBENCH_SLOW_TESTS}")
+  endif()
+endfunction()
+
+# sparkbench_nightly(name COMMAND c ...): only in `ctest -C nightly -L nightly`
+function(sparkbench_nightly name)
+  add_test(NAME ${name} ${ARGN} CONFIGURATIONS nightly)
+  set_tests_properties(${name} PROPERTIES LABELS nightly TIMEOUT 86400
+                                          ENVIRONMENT SPARKBENCH_NIGHTLY=1)
+endfunction()
+
+# sparkbench_command_test(x_test COMMAND c ... [PROPERTIES p v ...]): a test that is a program
+function(sparkbench_command_test name)
+  cmake_parse_arguments(ARG "" "" "COMMAND;PROPERTIES" ${ARGN})
+  add_test(NAME ${name} COMMAND ${ARG_COMMAND})
+  sparkbench_label(${name})
+  if(ARG_PROPERTIES)
+    set_tests_properties(${name} PROPERTIES ${ARG_PROPERTIES})
+  endif()
+endfunction()
+
+# sparkbench_python_test(x_test script.py [argument ...] [PROPERTIES p v ...] [NIGHTLY]): where there
+# is a Python. A script that cannot run here ends with 77, and says why.
+find_package(Python3 COMPONENTS Interpreter QUIET)
+function(sparkbench_python_test name script)
+  if(NOT Python3_Interpreter_FOUND OR NOT SPARKBENCH_PROGRAM)
+    return()
+  endif()
+  cmake_parse_arguments(ARG NIGHTLY "" PROPERTIES ${ARGN})
+  cmake_path(ABSOLUTE_PATH script BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} NORMALIZE)
+  set(run Python3::Interpreter -B ${script} ${ARG_UNPARSED_ARGUMENTS})
+  sparkbench_command_test(${name} COMMAND ${run}
+                          PROPERTIES SKIP_RETURN_CODE 77 ${ARG_PROPERTIES})
+  if(ARG_NIGHTLY)
+    string(REGEX REPLACE "_test$" "_nightly" nightly ${name})
+    sparkbench_nightly(${nightly} COMMAND ${run})
+  endif()
+endfunction()
 function(sparkbench_tests)
   cmake_parse_arguments(ARG "" "FOLDER;LABEL" "TESTS;LINK" ${ARGN})
   if(NOT ARG_FOLDER)
@@ -88,16 +144,17 @@ function(sparkbench_test_program name)
   sparkbench_precompile_gtest(${name})
 endfunction()
 
-# sparkbench_test(x_test SOURCES x_test.cc ... [LINK lib ...] [DEFINITIONS d ...] [LABEL cpu|gpu]):
-# the first source's tests are CTest's x_test. Libraries are linked to the room's program. Tests are
-# not built without the program, whose libraries they link to. They are compiled as
-# SPARKBENCH_TESTS_OPTIMIZATION says, -O1 or -O0 for rooms whose tests leave the work to the
+# sparkbench_test(x_test SOURCES x_test.cc ... [LINK lib ...] [DEFINITIONS d ...] [LABEL cpu|gpu]
+#                 [NIGHTLY]): the first source's tests are CTest's x_test. NIGHTLY: they ask
+# kernels/testing/nightly.h, and x_nightly runs all of them. Libraries are linked to the room's
+# program. Tests are not built without the program, whose libraries they link to. They are compiled
+# as SPARKBENCH_TESTS_OPTIMIZATION says, -O1 or -O0 for rooms whose tests leave the work to the
 # libraries: -O1 compiles in two thirds of the time, -O0 in three quarters of that.
 function(sparkbench_test name)
   if(NOT SPARKBENCH_PROGRAM)
     return()
   endif()
-  cmake_parse_arguments(ARG "" "LABEL" "SOURCES;LINK;DEFINITIONS" ${ARGN})
+  cmake_parse_arguments(ARG "NIGHTLY" "LABEL" "SOURCES;LINK;DEFINITIONS" ${ARGN})
   if(NOT ARG_LABEL)
     set(ARG_LABEL cpu)
   endif()
@@ -124,7 +181,16 @@ function(sparkbench_test name)
   list(GET ARG_SOURCES 0 test_file)
   cmake_path(ABSOLUTE_PATH test_file BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} NORMALIZE)
   cmake_path(RELATIVE_PATH test_file BASE_DIRECTORY ${PROJECT_SOURCE_DIR})
-  add_test(NAME ${name} COMMAND ${program} --file=${test_file})
-  set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} SKIP_REGULAR_EXPRESSION
-                                          "\\[  SKIPPED \\].*no CUDA device")
+  set(run ${program} --file=${test_file})
+  if(ARG_LABEL STREQUAL gpu)
+    add_test(NAME ${name} COMMAND ${run})
+    set_tests_properties(${name} PROPERTIES LABELS gpu SKIP_REGULAR_EXPRESSION
+                                            "\\[  SKIPPED \\].*no CUDA device")
+  else()
+    sparkbench_command_test(${name} COMMAND ${run})
+  endif()
+  if(ARG_NIGHTLY)
+    string(REGEX REPLACE "_test$" "_nightly" nightly ${name})
+    sparkbench_nightly(${nightly} COMMAND ${run})
+  endif()
 endfunction()

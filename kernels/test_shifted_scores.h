@@ -7,7 +7,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdlib>
 #include <iterator>
 #include <memory>
 #include <set>
@@ -18,6 +17,7 @@
 
 #include "kernels/mask/pattern/sparse_mask.h"
 #include "kernels/test_packed.h"
+#include "kernels/testing/nightly.h"
 #include "kernels/volta/test_sparse.h"
 #include "reference/exact/exact.h"
 #include "reference/exact/exact_backward.h"
@@ -156,16 +156,25 @@ class ShiftedCase {
   std::vector<Half> d_o_;
 };
 
-/// Those around each tile; with SPARKBENCH_EXHAUSTIVE every length up to 130, too.
+inline constexpr int kTileLengths[] = {8, 16, 32, 64, 96, 128, 160, 192, 256, 320};
+
+/// Those around each tile; nightly every length up to 130, too.
 inline std::vector<int> lengths_around_tiles() {
   std::set<int> lengths = {1, 2, 5};
-  if (std::getenv("SPARKBENCH_EXHAUSTIVE") != nullptr) {
-    for (int length = 1; length <= 130; ++length) lengths.insert(length);
-  }
-  for (const int tile : {8, 16, 32, 64, 96, 128, 160, 192, 256, 320}) {
-    for (int length = tile - 1; length <= tile + 1; ++length) lengths.insert(length);
-  }
+  for (int length = 1; is_nightly() && length <= 130; ++length) lengths.insert(length);
+  for (const int tile : kTileLengths) lengths.insert({tile - 1, tile, tile + 1});
   return {lengths.begin(), lengths.end()};
+}
+
+/// For emulated kernels: one less than a tile, as many as the next tile, one more than the one
+/// after it. Nightly all those around tiles.
+inline std::vector<int> some_lengths_around_tiles() {
+  if (is_nightly()) return lengths_around_tiles();
+  std::vector<int> lengths = {1, 2, 5};
+  for (const int tile : kTileLengths) {
+    lengths.push_back(tile - 1 + static_cast<int>(lengths.size()) % 3);
+  }
+  return lengths;
 }
 
 /// A batch with a sequence for each shift.

@@ -96,8 +96,8 @@ def chosen_cases(arguments):
     return cases
 
 
-def main():
-    arguments = parser().parse_args()
+def main(words=None):
+    arguments = parser().parse_args(words)
     try:
         cases = chosen_cases(arguments)
         has_times = any(case.time for case in cases)

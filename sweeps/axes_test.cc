@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "kernels/mask/pattern/pattern_spec.h"
+#include "kernels/testing/messages.h"
 #include "sweeps/usage_error.h"
 
 namespace sparkbench {
@@ -13,12 +14,7 @@ namespace {
 
 std::string error_of(const char* axis, const std::string& text) {
   const Axis& row = find_axis(axis);
-  try {
-    row.parse(row.flag, text);
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "no error";
+  return message_of<UsageError>([&] { row.parse(row.flag, text); });
 }
 
 TEST(Axes, HaveNamesAndFlagsOfTheirOwn) {

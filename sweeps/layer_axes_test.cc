@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "kernels/testing/messages.h"
 #include "sweeps/axis_flags.h"
 #include "sweeps/preset.h"
 #include "sweeps/usage_error.h"
@@ -24,12 +25,7 @@ std::vector<SweepCase> layers_of(const AxisFlags& preset, const AxisFlags& given
 }
 
 std::string refusal_of(const AxisFlags& given) {
-  try {
-    layers_of(one_layer, given);
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "no error";
+  return message_of<UsageError>([&] { layers_of(one_layer, given); });
 }
 
 TEST(LayerAxes, HaveFlagsOfTheirOwnAmongThoseOfLayers) {

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "kernels/testing/messages.h"
 #include "sweeps/usage_error.h"
 
 namespace sparkbench {
@@ -47,12 +48,7 @@ std::vector<int> lengths_of_queries(const CaseProblem& problem) {
 }
 
 std::string error_of(const std::string& text) {
-  try {
-    parse_lengths("--lengths", text);
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "no error";
+  return message_of<UsageError>([&] { parse_lengths("--lengths", text); });
 }
 
 TEST(Lengths, AreNoneOrAListOfForms) {

@@ -4,6 +4,7 @@
 
 #include <functional>
 
+#include "kernels/testing/messages.h"
 #include "sweeps/usage_error.h"
 
 namespace sparkbench {
@@ -12,12 +13,7 @@ namespace {
 using Ints = std::vector<int>;
 
 std::string error_of(const std::function<void()>& parse) {
-  try {
-    parse();
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "no error";
+  return message_of<UsageError>([&] { parse(); });
 }
 
 std::string extents_error(std::string_view text) {

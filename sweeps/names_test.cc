@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/testing/messages.h"
 #include "sweeps/usage_error.h"
 
 namespace sparkbench {
@@ -12,12 +13,7 @@ using Names = std::vector<std::string>;
 const Names known_kernels = {"volta-fp32acc", "volta-fp16acc", "unfused-fp16"};
 
 std::string selection_error(std::string_view globs) {
-  try {
-    select_names("--kernel", globs, known_kernels);
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "no error";
+  return message_of<UsageError>([&] { select_names("--kernel", globs, known_kernels); });
 }
 
 TEST(Glob, MatchesTheWholeName) {

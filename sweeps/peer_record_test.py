@@ -130,7 +130,9 @@ class Records(unittest.TestCase):
 
     def test_the_median_s_error_is_a_normal_s(self):
         samples = [1.0, 2.0, 3.0, 4.0, 5.0]  # quartiles 2 and 4
-        want = math.sqrt(math.pi / 2) * 2 / 1.3489795 / math.sqrt(5) / 3
+        quartile = peer_record.NORMAL_QUARTILE_RANGE / 2
+        self.assertAlmostEqual(math.erfc(-quartile / math.sqrt(2)) / 2, 0.75, places=14)
+        want = math.sqrt(math.pi / 2) * 2 / (2 * quartile) / math.sqrt(5) / 3
         self.assertAlmostEqual(peer_record.relative_median_error(samples), want)
 
     def test_hashes_are_fnv1a_of_64_bits(self):

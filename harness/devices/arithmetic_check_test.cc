@@ -5,6 +5,7 @@
 #include <fstream>
 
 #include "harness/environment_error.h"
+#include "kernels/testing/messages.h"
 #include "results/store/test_folder.h"
 #include "sweeps/usage_error.h"
 
@@ -20,16 +21,6 @@ std::string write_vectors(const TemporaryFolder& folder, const std::string& text
   const std::filesystem::path path = folder.path() / "vectors.csv";
   std::ofstream(path) << text;
   return path.string();
-}
-
-template <class Error, class Function>
-std::string message_of(Function function) {
-  try {
-    function();
-  } catch (const Error& error) {
-    return error.what();
-  }
-  return "nothing was thrown";
 }
 
 TEST(FindProfile, ReturnsEveryProfileByItsName) {

@@ -27,7 +27,7 @@ from faults_tools import Disk, Study, journal_rows, mutate
 GRID = ["--device", "emulated-v100", "--headdim", "64", "--causal", "false", "--dropout", "0",
         "--batch", "1", "--heads", "1", "--kernel", "volta-fp32acc,volta-fp16acc,unfused-fp16"]
 SMALL = ["sweep", *GRID, "--seqlen", "32"]
-MANY = ["sweep", *GRID, "--seqlen", "16:79:+1"]  # 192 cases
+MANY = ["sweep", *GRID, "--seqlen", "16:31:+1"]  # 48 cases
 
 
 def workers_of(pid):
@@ -49,13 +49,12 @@ def kill(victim, process):
     return bool(pids)
 
 
-def study_kills(study, kills, deadline):
-    """Kills sweeps at random moments, resumes them to the end, and compares with an uninterrupted
-    sweep."""
-    whole = study.folder / "whole"
+def study_kills(study, kills, lengths, deadline):
+    """Sweeps killed at random moments and resumed to the end, against one that was not."""
+    whole, many = study.folder / "whole", ["sweep", *GRID, "--seqlen", lengths]
     study.begin("sweeps not killed, to compare with")
     started = time.monotonic()
-    study.check(study.run([*MANY, "--out", str(whole)]).returncode == 0, "the whole sweep fails")
+    study.check(study.run([*many, "--out", str(whole)]).returncode == 0, "the whole sweep fails")
     seconds = time.monotonic() - started
     want = {row["id"]: row for row in journal_rows(whole)}
     study.begin("kill -9 at random moments, resumed to the end")
@@ -69,7 +68,7 @@ def study_kills(study, kills, deadline):
             is_begun = (run / "run.json").exists()
             retry = ["--retry-failed"] if is_begun else []
             resume = ["sweep", "--resume", str(run), *retry]
-            command = resume if is_begun else [*MANY, "--out", str(run)]
+            command = resume if is_begun else [*many, "--out", str(run)]
             process = subprocess.Popen([study.program, *command, "--no-progress"],
                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             time.sleep(study.random.uniform(0, seconds / 3))
@@ -91,7 +90,7 @@ def study_kills(study, kills, deadline):
         if (run / "run.json").exists():
             done = study.run(["sweep", "--resume", str(run), "--retry-failed", "-q"])
         else:
-            done = study.run([*MANY, "--out", str(run), "-q"])
+            done = study.run([*many, "--out", str(run), "-q"])
         study.check(done.returncode == 0, f"{run}: the last resume ends in {done.returncode}")
         compare(study, run, want)
         shutil.rmtree(run)
@@ -115,12 +114,12 @@ def study_disks(study, sizes):
     """Every output of every command on disks that are too small, and on one that is not."""
     whole = study.folder / "for-disks"
     study.begin("the runs whose outputs meet full disks")
-    study.run([*MANY, "--seqlen", "16:31:+1", "--out", str(whole), "-q"])
+    study.run([*MANY, "--out", str(whole), "-q"])
     for shard in ("1", "2"):
-        study.run([*MANY, "--seqlen", "16:31:+1", "--shard", f"{shard}/2", "--out",
+        study.run([*MANY, "--shard", f"{shard}/2", "--out",
                    str(study.folder / f"shard-{shard}"), "-q"])
     shards = [str(study.folder / f"shard-{shard}") for shard in ("1", "2")]
-    sweep = [*MANY, "--seqlen", "16:31:+1", "-q"]
+    sweep = [*MANY, "-q"]
     outputs = {
         "--out": lambda at: [*sweep, "--out", f"{at}/run"],
         "--json": lambda at: [*sweep, "--json", f"{at}/x.json"],
@@ -328,8 +327,9 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("program")
-    parser.add_argument("--kills", type=int, default=6)
-    parser.add_argument("--mutants", type=int, default=20)
+    parser.add_argument("--kills", type=int, default=4)
+    parser.add_argument("--kill-lengths", default="16:31:+1", help="--seqlen of what is killed")
+    parser.add_argument("--mutants", type=int, default=10)
     parser.add_argument("--disks", default="64", help="their sizes in KiB")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=float, default=3600, help="for the kills, at most")
@@ -345,7 +345,7 @@ def main():
             "heads": lambda: study_heads(study, arguments.mutants // 2),
             "tensors": lambda: study_tensors(study, arguments.mutants),
             "disks": lambda: study_disks(study, sizes),
-            "kills": lambda: study_kills(study, arguments.kills,
+            "kills": lambda: study_kills(study, arguments.kills, arguments.kill_lengths,
                                          time.monotonic() + arguments.seconds),
         }
         print("| area | tried | broke |\n|---|---|---|")

@@ -58,7 +58,20 @@ LAYER_VALUES = {
     "--bias": ["true", "false", "both"],
     "--rest": ["unfused", "fused"],
 }
-# Placeholders in help, by an example.
+# What makes a grid small, and which flags say it otherwise.
+FEW_CASES = dict.fromkeys(MEASURING, {"--seqlen": "64", "--headdim": "64", "--heads": "2",
+                                      "--batch": "1", "--dropout": "0"})  # fmt: skip
+REPLACE = {
+    "--seqlen": ("--lengths", "--preset"),
+    "--headdim": ("--preset",),
+    "--heads": ("--hidden", "--heads-k", "--preset"),
+    "--batch": ("--total-tokens", "--lengths", "--preset"),
+    "--dropout": ("--preset",),
+}
+# What is measured in earnest.
+SMALL = "--device emulated-v100 --headdim 64 --heads 2 --batch 1 --kernel unfused-fp16".split()
+SMALL += "--causal false --dropout 0 -q".split()
+# Names in help that stand for any of a kind.
 KINDS = {"window:1": "window:W", "band:0:0": "band:L:R", "prefix:0": "prefix:P"}
 
 
@@ -118,7 +131,11 @@ def write_layer(path):
 
 class Help(unittest.TestCase):
     def dry_run(self, command, *flags):
+        """Of few cases: planning all of a default grid takes most of the time."""
         problem = ["--device", "emulated-v100"] if "--device" not in flags else []
+        for flag, value in FEW_CASES.get(command, {}).items():
+            if not {flag, *REPLACE.get(flag, ())} & set(flags):
+                problem += [flag, value]
         return sparkbench(command, "--dry-run", *problem, *flags)
 
     def test_every_value_of_an_axis_is_taken(self):
@@ -172,8 +189,7 @@ class Help(unittest.TestCase):
     def test_every_choice_in_braces_is_taken(self):
         with tempfile.TemporaryDirectory() as folder:
             run = os.path.join(folder, "run")
-            small = ["--device", "emulated-v100", "--seqlen", "32", "--headdim", "64", "-q"]
-            small += ["--kernel", "unfused-fp16", "--causal", "false", "--dropout", "0"]
+            small = [*SMALL, "--seqlen", "32"]
             self.assertEqual(sparkbench("sweep", *small, "--out", run).returncode, 0)
             trials = {
                 "sweep": lambda flag, value: (
@@ -258,10 +274,12 @@ class Readme(unittest.TestCase):
         (self.folder / "bin").mkdir()
         self.stub("srun", 'exec "$@"')
         self.stub("ncu", 'while [ "$1" != sparkbench ]; do shift; done; exec "$@"')
-        # Lists the cases of grids instead of measuring them; really reads and writes stored runs.
+        # The grids that are measured are listed here, and advice is on a small problem; a stored run is
+        # read and written in earnest.
         self.stub(
             "sparkbench",
-            f"case $1 in sweep | accuracy | run | encoder) set -- \"$@\" --dry-run ;; esac\n"
+            f"case $1 in sweep | accuracy | run | encoder) set -- \"$@\" --dry-run ;;\n"
+            f"  advise) set -- \"$@\" --seqlen 128 --heads 2 --batch 1 ;; esac\n"
             f"exec {shlex.quote(PROGRAM)} \"$@\"",
         )
         if MODEL:
@@ -273,8 +291,7 @@ class Readme(unittest.TestCase):
         (self.folder / "v100.csv").write_text(vectors, "utf-8")
         (self.folder / "lengths.txt").write_text("9\n5 7\n", "utf-8")
         (self.folder / "nightly.toml").write_text("seqlen = [64]\n", "utf-8")
-        small = ["--device", "emulated-v100", "--seqlen", "32,64", "--headdim", "64", "-q"]
-        small += ["--kernel", "unfused-fp16", "--causal", "false", "--dropout", "0"]
+        small = [*SMALL, "--seqlen", "32,64"]
         (self.folder / "runs").mkdir()
         published = ROOT / "results" / "published" / "h200"
         shutil.copytree(published / "paper-forward", self.folder / "runs" / "today")

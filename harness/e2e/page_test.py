@@ -6,13 +6,16 @@
 
 import html.parser
 import json
+import os
 import pathlib
 import re
+import select
 import shutil
 import statistics
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
@@ -20,7 +23,70 @@ RUN = ROOT / "results/published/h200/paper-forward/run.json"
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 CHROMIUM = next(filter(None, map(shutil.which, NAMES)), None)
 SKIPPED = 77
+LONGEST_S = 120
 PROGRAM = ""
+
+
+class Browser:
+    """A headless Chromium that is told through pipes, by its DevTools protocol, what to open."""
+
+    def __init__(self, profile):
+        commands, self._commands = os.pipe()
+        self._answers, answers = os.pipe()
+        flags = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+                 "--window-size=1400,1000", "--remote-debugging-pipe", f"--user-data-dir={profile}"]
+        self._process = subprocess.Popen(  # Chromium reads commands from 3, and answers on 4
+            ["bash", "-c", f'exec "$0" "$@" 3<&{commands} 4>&{answers}', CHROMIUM, *flags],
+            pass_fds=(commands, answers), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+        )  # fmt: skip
+        os.close(commands)
+        os.close(answers)
+        self._sent, self._received = 0, b""
+
+    def close(self):
+        self._call("Browser.close")
+        self._process.wait(timeout=60)
+        os.close(self._commands)
+        os.close(self._answers)
+
+    def document(self, url):
+        """The page's HTML once it has loaded and its scripts have run."""
+        target = self._call("Target.createTarget", url=url)["targetId"]
+        session = self._call("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
+        file = json.dumps(url.split("#")[0])  # a script may have changed what follows
+        is_loaded = f"document.readyState == 'complete' && location.href.startsWith({file})"
+        began = time.monotonic()
+        while not self._evaluate(session, is_loaded):
+            if time.monotonic() > began + LONGEST_S:
+                raise TimeoutError(f"{url} does not load")
+            time.sleep(0.01)
+        text = self._evaluate(session, "document.documentElement.outerHTML")
+        self._call("Target.closeTarget", targetId=target)
+        return text
+
+    def _evaluate(self, session, expression):
+        return self._call("Runtime.evaluate", session, expression=expression)["result"]["value"]
+
+    def _call(self, method, session=None, **parameters):
+        self._sent += 1
+        message = {"id": self._sent, "method": method, "params": parameters}
+        if session:
+            message["sessionId"] = session
+        os.write(self._commands, json.dumps(message).encode() + b"\0")
+        while (answer := self._receive()).get("id") != self._sent:
+            pass  # an event
+        return answer["result"]
+
+    def _receive(self):
+        while b"\0" not in self._received:
+            if not select.select([self._answers], [], [], LONGEST_S)[0]:
+                raise TimeoutError("Chromium says nothing")
+            data = os.read(self._answers, 1 << 20)
+            if not data:
+                raise RuntimeError("Chromium has ended")
+            self._received += data
+        message, self._received = self._received.split(b"\0", 1)
+        return json.loads(message)
 
 
 class Page(html.parser.HTMLParser):
@@ -89,9 +155,11 @@ class HtmlPage(unittest.TestCase):
         cls.folder = tempfile.TemporaryDirectory()
         cls.page = cls.make(RUN, "page.html")
         cls.record = json.loads(RUN.read_text())
+        cls.browser = Browser(f"{cls.folder.name}/profile")
 
     @classmethod
     def tearDownClass(cls):
+        cls.browser.close()
         cls.folder.cleanup()
 
     @classmethod
@@ -120,14 +188,7 @@ class HtmlPage(unittest.TestCase):
             text = path.read_text().replace("</body>", f"<script>{script}</script></body>")
             path = pathlib.Path(self.folder.name) / "scripted.html"
             path.write_text(text)
-        result = subprocess.run(
-            [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
-             f"--user-data-dir={self.folder.name}/profile", "--virtual-time-budget=3000",
-             "--window-size=1400,1000",
-             "--dump-dom", f"{path.as_uri()}{state and '#' + state}"],
-            capture_output=True, text=True, timeout=240, check=True,
-        )
-        return Page(result.stdout)
+        return Page(self.browser.document(f"{path.as_uri()}{state and '#' + state}"))
 
     def test_it_needs_no_other_file(self):
         text = self.page.read_text()

@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "harness/cli/program.h"
+#include "kernels/testing/messages.h"
 #include "results/store/test_folder.h"
 
 namespace sparkbench {
@@ -54,11 +55,6 @@ inline std::vector<std::string> unreadable_paths(const TemporaryFolder& folder) 
   std::filesystem::resize_file(huge, std::uintmax_t{1} << 42);
   return {
       pipe, huge, folder.path().string(), "/dev/zero", "/proc/self/mem", path_in(folder, "none")};
-}
-
-/// Whether `text` contains `part`.
-inline bool contains(const std::string& text, const std::string& part) {
-  return text.find(part) != std::string::npos;
 }
 
 /// One line that starts with the program's name and contains `says`, only on the error stream.

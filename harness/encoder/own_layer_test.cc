@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/run/problems/test_tensors.h"
+#include "kernels/testing/messages.h"
 #include "results/store/test_folder.h"
 #include "sweeps/usage_error.h"
 
@@ -30,12 +31,7 @@ class OwnLayerFile : public testing::Test {
     return (folder_.path() / "layer.safetensors").string();
   }
   std::string refusal_of(const std::vector<TestTensor>& tensors) {
-    try {
-      read_own_layer(write(tensors));
-    } catch (const UsageError& error) {
-      return error.what();
-    }
-    return "no error";
+    return message_of<UsageError>([&] { read_own_layer(write(tensors)); });
   }
   /// All but the tensor of that name, plus `other` if it has a name.
   std::vector<TestTensor> with(const std::string& name, const TestTensor& other) {

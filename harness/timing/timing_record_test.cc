@@ -38,7 +38,7 @@ TEST(RecordTiming, KeepsEverySampleAndDerivesTheRates) {
   EXPECT_EQ(record.sampling->stop_reason, "noise");
   EXPECT_EQ(record.sampling->flagged, 0);
   EXPECT_TRUE(record.sampling->held);
-  EXPECT_NEAR(record.sampling->median_error, 1.2533 * 0.001 / 1.349 / std::sqrt(3), 1e-9);
+  EXPECT_NEAR(record.sampling->median_error, 1.2533141 * 0.001 / 1.3489795 / std::sqrt(3), 1e-9);
   EXPECT_NEAR(record.noise.value(), 0.001, 1e-9);
   EXPECT_DOUBLE_EQ(record.tflops.value(), 100);
   EXPECT_DOUBLE_EQ(record.peak_fraction.value(), 0.8);

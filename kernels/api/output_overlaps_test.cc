@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "kernels/testing/messages.h"
+
 namespace sparkbench {
 namespace {
 
@@ -23,12 +25,7 @@ class OutputOverlapsTest : public testing::Test {
             kRowBytes};
   }
   static std::string why_refused(const std::vector<RowsInMemory>& tensors, std::size_t outputs) {
-    try {
-      check_outputs(tensors, outputs);
-    } catch (const std::invalid_argument& error) {
-      return error.what();
-    }
-    return "";
+    return message_of<std::invalid_argument>([&] { check_outputs(tensors, outputs); });
   }
 
   std::byte memory_[1 << 15];

@@ -2,13 +2,13 @@
 // and by the definition of a pattern in FP64.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "kernels/pattern_lists.h"
+#include "kernels/testing/nightly.h"
 #include "kernels/volta/test_problems.h"
 #include "kernels/volta/test_sparse_checks.h"
 
@@ -37,15 +37,9 @@ TEST(HopperPattern, OfOneRunHasTheDenseKernelsBits) {
   }
 }
 
-/// SPARKBENCH_PATTERNS says how many: a few, unless all of them are asked for.
-int patterns_to_try() {
-  const char* const text = std::getenv("SPARKBENCH_PATTERNS");
-  return text != nullptr ? std::atoi(text) : 24;
-}
-
 TEST(HopperPatterns, DrawnAtRandomAreAsTheirPictures) {
   Random random(20);
-  for (int i = 0; i < patterns_to_try(); ++i) {
+  for (int i = 0; i < (is_nightly() ? 500 : 8); ++i) {
     const RandomPattern drawn = random_pattern(random, 300);
     const Problem problem{.heads = 2,
                           .head_dim = draw(random, 1, 32) * 8,

@@ -5,6 +5,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "kernels/testing/messages.h"
+
 namespace sparkbench {
 namespace {
 
@@ -26,12 +28,7 @@ TEST(MaskSpec, IsOneOffInEachNumber) {
 }
 
 std::string why_refused(const char* text) {
-  try {
-    parse_mask(text);
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "";
+  return message_of<std::invalid_argument>([&] { parse_mask(text); });
 }
 
 TEST(MaskSpec, HasAFormOfEachMask) {

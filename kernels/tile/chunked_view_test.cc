@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/testing/messages.h"
+
 namespace sparkbench {
 namespace {
 
@@ -19,12 +21,7 @@ TEST(ChunkedView, FindsTheRowsOfAStridedTensor) {
 }
 
 std::string why_refused(const TensorView<Half>& view, int seqlen = 4) {
-  try {
-    chunked_view("v", view, 2, seqlen, 2, 64);
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "";
+  return message_of<std::invalid_argument>([&] { chunked_view("v", view, 2, seqlen, 2, 64); });
 }
 
 TEST(ChunkedView, RefusesWhat32BitsCannotAddress) {

@@ -100,63 +100,62 @@ void expect_correct(Accumulator accumulator, const Case& made, const GradientRow
 
 class VoltaBackward : public testing::TestWithParam<std::tuple<Accumulator, int, Lengths>> {
  protected:
-  /// For all masks, two dropouts, deterministic and not.
-  static void expect_definition() {
+  /// Deterministic and not.
+  static void expect_definition(std::size_t shared_bytes_per_block) {
     const auto [accumulator, head_dim, lengths] = GetParam();
-    const auto check = [accumulator = accumulator](const Problem& problem) {
+    for_every_mask_and_some_dropout(head_dim, lengths, [=](const Problem& problem) {
       const Case made = make_case(problem);
       for (const bool is_deterministic : {false, true}) {
         SCOPED_TRACE(testing::Message() << "deterministic " << is_deterministic);
         expect_correct(accumulator, made, all_gradient_rows(problem),
-                       {.is_deterministic = is_deterministic});
+                       {.is_deterministic = is_deterministic,
+                        .shared_bytes_per_block = shared_bytes_per_block});
       }
-    };
-    for_every_mask_and_dropout(head_dim, lengths, {0.0f, 0.17f}, check);
+    });
   }
 };
 
-TEST_P(VoltaBackward, MatchesTheDefinitionForMasksDropoutsAndModes) { expect_definition(); }
+TEST_P(VoltaBackward, MatchesTheDefinitionForMasksDropoutsAndModes) {
+  expect_definition(EmulationOptions{}.shared_bytes_per_block);
+}
 
 INSTANTIATE_TEST_SUITE_P(Lengths, VoltaBackward,
                          testing::Combine(testing::Values(Accumulator::kFp16, Accumulator::kFp32),
                                           testing::Values(64, 128),
-                                          testing::Values(Lengths{1, 1}, Lengths{63, 127},
-                                                          Lengths{64, 128}, Lengths{65, 129},
-                                                          Lengths{31, 64}, Lengths{131, 131},
-                                                          Lengths{2, 193}, Lengths{193, 5})));
-
-INSTANTIATE_TEST_SUITE_P(HeadDims, VoltaBackward,
-                         testing::Combine(testing::Values(Accumulator::kFp16, Accumulator::kFp32),
-                                          testing::ValuesIn(kPaddedHeadDims),
-                                          testing::Values(Lengths{65, 129})));
-
-class VoltaWideBackward : public VoltaBackward {};
-
-TEST_P(VoltaWideBackward, MatchesTheDefinitionForMasksDropoutsAndModes) { expect_definition(); }
-
-INSTANTIATE_TEST_SUITE_P(Lengths, VoltaWideBackward,
-                         testing::Combine(testing::Values(Accumulator::kFp16, Accumulator::kFp32),
-                                          testing::Values(256),
-                                          testing::Values(Lengths{1, 1}, Lengths{131, 131})));
-
-INSTANTIATE_TEST_SUITE_P(HeadDims, VoltaWideBackward,
-                         testing::Combine(testing::Values(Accumulator::kFp16, Accumulator::kFp32),
-                                          testing::ValuesIn(kWideHeadDims),
-                                          testing::Values(Lengths{65, 129})));
+                                          testing::ValuesIn(with_nightly<Lengths>(
+                                              {{1, 1}, {65, 129}, {131, 131}, {193, 5}},
+                                              {{63, 127}, {64, 128}, {31, 64}, {2, 193}}))));
+/// Padded columns; and those above 128, where SMs of 64 KiB have no kernels.
+INSTANTIATE_TEST_SUITE_P(
+    HeadDims, VoltaBackward,
+    testing::Combine(testing::Values(Accumulator::kFp16, Accumulator::kFp32),
+                     testing::ValuesIn(with_nightly<int>({80, 256}, {8, 16, 24, 32, 40, 72, 96, 104,
+                                                                     120, 136})),
+                     testing::Values(Lengths{65, 129})));
+INSTANTIATE_TEST_SUITE_P(
+    WideLengths, VoltaBackward,
+    testing::Combine(testing::Values(Accumulator::kFp16, Accumulator::kFp32), testing::Values(256),
+                     testing::ValuesIn(with_nightly<Lengths>({{1, 1}}, {{131, 131}}))));
 
 /// The instances for Turing.
-TEST_P(VoltaBackward, MatchesTheDefinitionIn64KiB) {
-  const auto [accumulator, head_dim, lengths] = GetParam();
-  const auto check = [accumulator = accumulator](const Problem& problem) {
-    const Case made = make_case(problem);
-    for (const bool is_deterministic : {false, true}) {
-      SCOPED_TRACE(testing::Message() << "deterministic " << is_deterministic);
-      expect_correct(accumulator, made, all_gradient_rows(problem),
-                     {.is_deterministic = is_deterministic, .shared_bytes_per_block = 64 << 10});
-    }
-  };
-  for_every_mask_and_dropout(head_dim, lengths, {0.17f}, check);
+class VoltaBackwardIn64KiB : public VoltaBackward {};
+
+TEST_P(VoltaBackwardIn64KiB, MatchesTheDefinitionForMasksDropoutsAndModes) {
+  expect_definition(64 << 10);
 }
+
+INSTANTIATE_TEST_SUITE_P(
+    Lengths, VoltaBackwardIn64KiB,
+    testing::Combine(
+        testing::Values(Accumulator::kFp16, Accumulator::kFp32), testing::Values(64, 128),
+        testing::ValuesIn(with_nightly<Lengths>(
+            {{65, 129}},
+            {{1, 1}, {63, 127}, {64, 128}, {31, 64}, {131, 131}, {2, 193}, {193, 5}}))));
+INSTANTIATE_TEST_SUITE_P(HeadDims, VoltaBackwardIn64KiB,
+                         testing::Combine(testing::Values(Accumulator::kFp16, Accumulator::kFp32),
+                                          testing::ValuesIn(with_nightly<int>(
+                                              {80}, {8, 16, 24, 32, 40, 72, 96, 104, 120})),
+                                          testing::Values(Lengths{65, 129})));
 
 Problem small_problem() {
   return {.batch = 2,
@@ -178,7 +177,7 @@ class VoltaBackwardBits : public testing::TestWithParam<Accumulator> {};
 TEST_P(VoltaBackwardBits, DoNotDependOnTheScheduleWhenDeterministic) {
   const Case made = make_case(small_problem());
   const Outputs first = run_emulated(GetParam(), made, {.is_deterministic = true, .workers = 1});
-  for (const std::uint64_t seed : {1u, 2u, 3u}) {
+  for (const std::uint64_t seed : with_nightly<std::uint64_t>({1}, {2, 3})) {
     const Outputs again =
         run_emulated(GetParam(), made, {.is_deterministic = true, .schedule_seed = seed});
     EXPECT_TRUE(same_bits(first.dq, again.dq));

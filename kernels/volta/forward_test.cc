@@ -59,52 +59,59 @@ void expect_correct(std::string_view kernel, const Problem& problem,
       << "rel_l2 " << error.rel_l2 << ", lse " << error.lse_max_abs;
 }
 
-class VoltaForward : public testing::TestWithParam<std::tuple<std::string_view, int, Lengths>> {};
+class VoltaForward : public testing::TestWithParam<std::tuple<std::string_view, int, Lengths>> {
+ protected:
+  static void expect_definition(const EmulationOptions& options) {
+    const auto [kernel, head_dim, lengths] = GetParam();
+    for_every_mask_and_some_dropout(
+        head_dim, lengths,
+        [&, kernel = kernel](const Problem& problem) { expect_correct(kernel, problem, options); });
+  }
+};
 
-TEST_P(VoltaForward, MatchesTheDefinitionForEveryMaskAndDropout) {
-  const auto [kernel, head_dim, lengths] = GetParam();
-  for_every_mask_and_dropout(
-      head_dim, lengths, {0.0f, 0.17f},
-      [kernel = kernel](const Problem& problem) { expect_correct(kernel, problem); });
-}
-
-/// The instances for Turing.
-TEST_P(VoltaForward, MatchesTheDefinitionIn64KiB) {
-  const auto [kernel, head_dim, lengths] = GetParam();
-  for_every_mask_and_dropout(head_dim, lengths, {0.17f}, [kernel = kernel](const Problem& problem) {
-    expect_correct(kernel, problem, {.shared_bytes_per_block = 64 << 10});
-  });
-}
+TEST_P(VoltaForward, MatchesTheDefinitionForEveryMaskAndDropout) { expect_definition({}); }
 
 INSTANTIATE_TEST_SUITE_P(Lengths, VoltaForward,
-                         testing::Combine(testing::ValuesIn(kKernels), testing::Values(64, 80, 128),
-                                          testing::Values(Lengths{1, 1}, Lengths{127, 63},
-                                                          Lengths{128, 64}, Lengths{129, 65},
-                                                          Lengths{131, 131}, Lengths{2, 193},
-                                                          Lengths{193, 5}, Lengths{257, 257})));
+                         testing::Combine(testing::ValuesIn(kKernels), testing::Values(64, 128),
+                                          testing::ValuesIn(with_nightly<Lengths>(
+                                              {{1, 1}, {129, 65}, {2, 193}, {257, 257}},
+                                              {{127, 63}, {128, 64}, {131, 131}, {193, 5}}))));
+/// Padded columns; and those above 128, where SMs of 64 KiB have no kernels.
+INSTANTIATE_TEST_SUITE_P(
+    HeadDims, VoltaForward,
+    testing::Combine(testing::ValuesIn(kKernels),
+                     testing::ValuesIn(with_nightly<int>({80, 256}, {8, 16, 24, 32, 40, 72, 96, 104,
+                                                                     120, 136})),
+                     testing::Values(Lengths{129, 65})));
+INSTANTIATE_TEST_SUITE_P(
+    PaddedLengths, VoltaForward,
+    testing::Combine(testing::ValuesIn(kKernels), testing::Values(80),
+                     testing::ValuesIn(with_nightly<Lengths>(
+                         {{1, 1}},
+                         {{127, 63}, {128, 64}, {131, 131}, {2, 193}, {193, 5}, {257, 257}}))));
+INSTANTIATE_TEST_SUITE_P(
+    WideLengths, VoltaForward,
+    testing::Combine(testing::ValuesIn(kKernels), testing::Values(256),
+                     testing::ValuesIn(with_nightly<Lengths>({{1, 1}}, {{2, 193}, {257, 131}}))));
 
-INSTANTIATE_TEST_SUITE_P(HeadDims, VoltaForward,
-                         testing::Combine(testing::ValuesIn(kKernels),
-                                          testing::ValuesIn(kPaddedHeadDims),
-                                          testing::Values(Lengths{129, 65})));
+/// The instances for Turing.
+class VoltaForwardIn64KiB : public VoltaForward {};
 
-class VoltaWideForward : public VoltaForward {};
-
-TEST_P(VoltaWideForward, MatchesTheDefinitionForEveryMaskAndDropout) {
-  const auto [kernel, head_dim, lengths] = GetParam();
-  for_every_mask_and_dropout(
-      head_dim, lengths, {0.0f, 0.17f},
-      [kernel = kernel](const Problem& problem) { expect_correct(kernel, problem); });
+TEST_P(VoltaForwardIn64KiB, MatchesTheDefinitionForEveryMaskAndDropout) {
+  expect_definition({.shared_bytes_per_block = 64 << 10});
 }
 
-INSTANTIATE_TEST_SUITE_P(Lengths, VoltaWideForward,
-                         testing::Combine(testing::ValuesIn(kKernels), testing::Values(256),
-                                          testing::Values(Lengths{1, 1}, Lengths{2, 193},
-                                                          Lengths{257, 131})));
-
-INSTANTIATE_TEST_SUITE_P(HeadDims, VoltaWideForward,
+INSTANTIATE_TEST_SUITE_P(
+    Lengths, VoltaForwardIn64KiB,
+    testing::Combine(
+        testing::ValuesIn(kKernels), testing::Values(64, 80, 128),
+        testing::ValuesIn(with_nightly<Lengths>(
+            {{129, 65}},
+            {{1, 1}, {127, 63}, {128, 64}, {131, 131}, {2, 193}, {193, 5}, {257, 257}}))));
+INSTANTIATE_TEST_SUITE_P(HeadDims, VoltaForwardIn64KiB,
                          testing::Combine(testing::ValuesIn(kKernels),
-                                          testing::ValuesIn(kWideHeadDims),
+                                          testing::ValuesIn(with_nightly<int>(
+                                              {}, {8, 16, 24, 32, 40, 72, 96, 104, 120})),
                                           testing::Values(Lengths{129, 65})));
 
 Problem small_problem() {
@@ -128,7 +135,7 @@ class VoltaForwardBits : public testing::TestWithParam<std::string_view> {};
 TEST_P(VoltaForwardBits, DoNotDependOnTheThreadSchedule) {
   const OwnedInputs inputs = make_inputs(small_problem(), Distribution::kNormal, 3);
   const Outputs first = run_emulated(GetParam(), small_problem(), inputs, {.schedule_seed = 0});
-  for (const std::uint64_t seed : {1u, 2u, 3u}) {
+  for (const std::uint64_t seed : with_nightly<std::uint64_t>({1}, {2, 3})) {
     EXPECT_TRUE(same_bits(
         first, run_emulated(GetParam(), small_problem(), inputs, {.schedule_seed = seed})));
   }

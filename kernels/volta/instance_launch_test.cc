@@ -7,6 +7,7 @@
 #include <string>
 
 #include "kernels/registry.h"
+#include "kernels/testing/messages.h"
 #include "kernels/tile/forward_params.h"
 #include "kernels/volta/backward/params.h"
 #include "kernels/volta/instance_table.h"
@@ -128,12 +129,7 @@ TEST(InstanceLaunch, TakesBatchEntriesForPackedSequences) {
 
 TEST(InstanceLaunch, IsRefusedForAnotherProblem) {
   const auto refused = [](std::string_view id, const Problem& problem) -> std::string {
-    try {
-      launch_of(instance_of(id), problem);
-    } catch (const std::invalid_argument& error) {
-      return error.what();
-    }
-    return "";
+    return message_of<std::invalid_argument>([&] { launch_of(instance_of(id), problem); });
   };
   EXPECT_EQ(refused("volta-fp32acc/fwd/d64", problem_of(128)),
             "volta-fp32acc/fwd/d64 is not for head_dim 128");

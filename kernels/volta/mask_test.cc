@@ -23,11 +23,9 @@ struct Outputs {
   Counters forward, backward;
 };
 
-Outputs run(std::string_view name, const Problem& problem, bool is_deterministic = true) {
-  const auto* kernel = find_attention_kernel(name);
-  const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 3);
-  const std::vector<Half> d_o = make_gradient_input(problem, Distribution::kNormal, 3);
-  const EmulationOptions options{.profile = &arithmetic_profile("volta")};
+EmulationOptions options() { return {.profile = &arithmetic_profile("volta")}; }
+
+Outputs run_forward(std::string_view kernel, const Problem& problem, const OwnedInputs& inputs) {
   Outputs outputs{std::vector<Half>(problem.q_elements()),
                   std::vector<Half>(problem.q_elements()),
                   std::vector<Half>(problem.k_elements()),
@@ -35,22 +33,34 @@ Outputs run(std::string_view name, const Problem& problem, bool is_deterministic
                   std::vector<float>(problem.lse_elements()),
                   {},
                   {}};
-  const auto forward = kernel->forward.emulate(
+  const EmulationReport report = find_attention_kernel(kernel)->forward.emulate(
       problem,
       contiguous_tensors(problem, inputs.q.data(), inputs.k.data(), inputs.v.data(),
                          outputs.o.data(), outputs.lse.data()),
-      options, {});
-  const auto backward = kernel->backward.emulate(
+      options(), {});
+  EXPECT_EQ(report.findings_total, 0u);
+  outputs.forward = report.counters;
+  return outputs;
+}
+
+Outputs run(std::string_view kernel, const Problem& problem, bool is_deterministic = true) {
+  const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 3);
+  const std::vector<Half> d_o = make_gradient_input(problem, Distribution::kNormal, 3);
+  Outputs outputs = run_forward(kernel, problem, inputs);
+  const EmulationReport report = find_attention_kernel(kernel)->backward.emulate(
       problem,
       contiguous_tensors(problem, inputs.q.data(), inputs.k.data(), inputs.v.data(),
                          outputs.o.data(), d_o.data(), outputs.lse.data(), outputs.dq.data(),
                          outputs.dk.data(), outputs.dv.data()),
-      options, is_deterministic, {});
-  EXPECT_EQ(forward.findings_total, 0u);
-  EXPECT_EQ(backward.findings_total, 0u);
-  outputs.forward = forward.counters;
-  outputs.backward = backward.counters;
+      options(), is_deterministic, {});
+  EXPECT_EQ(report.findings_total, 0u);
+  outputs.backward = report.counters;
   return outputs;
+}
+
+Counters forward_counters(const Problem& problem) {
+  return run_forward("volta-fp32acc", problem, make_inputs(problem, Distribution::kNormal, 3))
+      .forward;
 }
 
 bool same_bits(const std::vector<Half>& a, const std::vector<Half>& b) {
@@ -89,8 +99,8 @@ TEST_P(VoltaMask, AsWideAsTheSequenceIsCausal) {
 TEST_P(VoltaMask, LoadsOnlyTilesThatARowSees) {
   const Problem full = problem_of(MaskSpec::full(), 2048, GetParam());
   const Problem window = problem_of(MaskSpec::window(128), 2048, GetParam());
-  const Counters of_full = run("volta-fp32acc", full).forward;
-  const Counters of_window = run("volta-fp32acc", window).forward;
+  const Counters of_full = forward_counters(full);
+  const Counters of_window = forward_counters(window);
   const int rows = GetParam() == 64 ? 128 : 256;  // of a block, where windows are not short
   const std::uint64_t row_sectors = static_cast<std::uint64_t>(GetParam()) / 16;
   const std::uint64_t queries = 2048 * row_sectors;
@@ -114,7 +124,7 @@ TEST_P(VoltaMask, MultipliesOnlyPartsOfTilesThatAWarpSees) {
     const int first = row < 127 ? 0 : row - 127;
     parts += (row + rows - 1) / keys - first / keys + 1;
   }
-  const Counters counters = run("volta-fp32acc", window).forward;
+  const Counters counters = forward_counters(window);
   EXPECT_EQ(counters.mma(),
             static_cast<std::uint64_t>(parts) * 4 * rows * keys * GetParam() / 2048);
 }
@@ -125,7 +135,7 @@ TEST_P(VoltaMask, OfAPatternMultipliesOnlyHalvesThatAWarpSees) {
   window.sparse = make_sparse_mask("causal-band:127:0", 512, 512);
   int halves = 0;
   for (int row = 0; row < 512; row += 32) halves += row / 32 - std::max(row - 127, 0) / 32 + 1;
-  const Counters counters = run("volta-fp32acc", window).forward;
+  const Counters counters = forward_counters(window);
   EXPECT_EQ(counters.mma(), static_cast<std::uint64_t>(halves) * 4 * 32 * 32 * GetParam() / 2048);
 }
 

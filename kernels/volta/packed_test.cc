@@ -8,6 +8,7 @@
 #include "kernels/emulated_work_list.h"
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
 #include "kernels/test_packed_alone.h"
+#include "kernels/testing/nightly.h"
 #include "kernels/volta/backward/relay_plan.h"
 #include "kernels/volta/packed_lists.h"
 #include "kernels/volta/test_problems.h"
@@ -33,7 +34,12 @@ TEST_P(VoltaPacked, HasThemWithoutMaskAndDropout) {
 
 INSTANTIATE_TEST_SUITE_P(Instances, VoltaPacked,
                          testing::Combine(testing::Values("volta-fp16acc", "volta-fp32acc"),
-                                          testing::Values(24, 64, 80, 88, 128, 160, 256)));
+                                          testing::ValuesIn(with_nightly<int>({64, 128},
+                                                                              {24, 88, 160}))));
+INSTANTIATE_TEST_SUITE_P(Others, VoltaPacked,
+                         testing::ValuesIn(with_nightly<std::tuple<const char*, int>>(
+                             {{"volta-fp32acc", 80}, {"volta-fp16acc", 256}},
+                             {{"volta-fp16acc", 80}, {"volta-fp32acc", 256}})));
 
 class VoltaPackedMasks : public testing::TestWithParam<MaskSpec> {};
 
@@ -160,12 +166,12 @@ TEST_P(VoltaPackedRelay, HasDqOfEachSequenceAlone) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Instances, VoltaPackedRelay,
-                         testing::Values(std::tuple("volta-fp16acc", 64, 0.1f),
-                                         std::tuple("volta-fp16acc", 40, 0.0f),
-                                         std::tuple("volta-fp32acc", 64, 0.0f),
-                                         std::tuple("volta-fp32acc", 56, 0.1f),
-                                         std::tuple("volta-fp16acc", 128, 0.1f),
-                                         std::tuple("volta-fp32acc", 104, 0.0f)));
+                         testing::ValuesIn(with_nightly<std::tuple<const char*, int, float>>(
+                             {{"volta-fp16acc", 64, 0.1f},
+                              {"volta-fp32acc", 64, 0.0f},
+                              {"volta-fp16acc", 128, 0.1f},
+                              {"volta-fp32acc", 104, 0.0f}},
+                             {{"volta-fp16acc", 40, 0.0f}, {"volta-fp32acc", 56, 0.1f}})));
 
 TEST(VoltaPackedRelayPlan, IsOfMeanLengths) {
   const auto has_relay = [](const MaskSpec& mask, int total, int batch, int head_dim = 64) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/ceil_divide.h"
+#include "kernels/testing/nightly.h"
 #include "kernels/volta/test_sparse_checks.h"
 
 namespace sparkbench {
@@ -53,63 +54,81 @@ ForwardRun run_forward(const PatternRun& run) {
   return made;
 }
 
-class VoltaShortBlocks : public testing::TestWithParam<std::tuple<const char*, int, float>> {};
+using Instance = std::tuple<const char*, int, float>;
 
-TEST_P(VoltaShortBlocks, HaveTheBitsOfLongOnes) {
-  const auto [kernel, head_dim, dropout_p] = GetParam();
-  for (const Shape& shape : kShapes) {
-    for (const MaskSpec& mask : kMasks) {
-      SCOPED_TRACE(testing::Message()
-                   << name_of(mask) << ", " << shape.seqlen_q << " x " << shape.seqlen_k);
-      const Problem problem = problem_of(shape, mask, head_dim, dropout_p);
-      ASSERT_TRUE(volta::has_short_window(512, problem.key_mask()));
-      const PatternRun of_short(kernel, problem);
-      const Passes got = run(of_short, true);
-      const Passes want = run(PatternRun(kernel, with_pattern(problem, name_of(mask))), true);
-      EXPECT_TRUE(same_bits(want.o, got.o));
-      EXPECT_TRUE(same_bits(want.lse, got.lse));
-      EXPECT_TRUE(same_bits(want.dq, got.dq));
-      EXPECT_TRUE(same_bits(want.dk, got.dk));
-      EXPECT_TRUE(same_bits(want.dv, got.dv));
-      const Passes summed = run(of_short, false, 5);
-      EXPECT_TRUE(same_bits(want.dk, summed.dk));
-      EXPECT_TRUE(same_bits(want.dv, summed.dv));
+/// Calls check(shape, mask): each mask with one of the shapes, with the next one if there is
+/// dropout; nightly with all.
+template <class Check>
+void for_shapes_and_masks(const Instance& instance, const std::vector<MaskSpec>& masks,
+                          Check check) {
+  const std::size_t dropout = std::get<float>(instance) > 0 ? 1 : 0;
+  for (std::size_t s = 0; s < std::size(kShapes); ++s) {
+    for (std::size_t m = 0; m < masks.size(); ++m) {
+      if (!is_tried(s + m + dropout, std::size(kShapes))) continue;
+      SCOPED_TRACE(testing::Message() << name_of(masks[m]) << ", " << kShapes[s].seqlen_q << " x "
+                                      << kShapes[s].seqlen_k);
+      check(kShapes[s], masks[m]);
     }
   }
 }
 
+class VoltaShortBlocks : public testing::TestWithParam<Instance> {};
+
+TEST_P(VoltaShortBlocks, HaveTheBitsOfLongOnes) {
+  const auto [kernel, head_dim, dropout_p] = GetParam();
+  for_shapes_and_masks(GetParam(), {std::begin(kMasks), std::end(kMasks)},
+                       [=, kernel = kernel, head_dim = head_dim, dropout_p = dropout_p](
+                           const Shape& shape, const MaskSpec& mask) {
+                         const Problem problem = problem_of(shape, mask, head_dim, dropout_p);
+                         ASSERT_TRUE(volta::has_short_window(512, problem.key_mask()));
+                         const PatternRun of_short(kernel, problem);
+                         const Passes got = run(of_short, true);
+                         const Passes want =
+                             run(PatternRun(kernel, with_pattern(problem, name_of(mask))), true);
+                         EXPECT_TRUE(same_bits(want.o, got.o));
+                         EXPECT_TRUE(same_bits(want.lse, got.lse));
+                         EXPECT_TRUE(same_bits(want.dq, got.dq));
+                         EXPECT_TRUE(same_bits(want.dk, got.dk));
+                         EXPECT_TRUE(same_bits(want.dv, got.dv));
+                         const Passes summed = run(of_short, false, 5);
+                         EXPECT_TRUE(same_bits(want.dk, summed.dk));
+                         EXPECT_TRUE(same_bits(want.dv, summed.dv));
+                       });
+}
+
 INSTANTIATE_TEST_SUITE_P(, VoltaShortBlocks,
                          testing::Combine(testing::Values("volta-fp32acc", "volta-fp16acc"),
-                                          testing::Values(64, 40), testing::Values(0.0f, 0.2f)));
+                                          testing::ValuesIn(with_nightly<int>({64}, {40})),
+                                          testing::Values(0.0f, 0.2f)));
 
 /// Of 128 columns, where a warp has two groups of rows 64 apart, patterns' have them side by side.
 /// Masks that hide much of a few tiles, and a causal one.
-class VoltaShortBlocksOf128 : public testing::TestWithParam<std::tuple<const char*, int, float>> {};
+class VoltaShortBlocksOf128 : public testing::TestWithParam<Instance> {};
 
 TEST_P(VoltaShortBlocksOf128, HaveTheBitsOfPatterns) {
   const auto [kernel, head_dim, dropout_p] = GetParam();
   std::vector<MaskSpec> masks(std::begin(kMasks), std::end(kMasks));
   masks.push_back(MaskSpec::causal());
   masks.push_back(MaskSpec::window(200));
-  for (const Shape& shape : kShapes) {
-    for (const MaskSpec& mask : masks) {
-      SCOPED_TRACE(testing::Message()
-                   << name_of(mask) << ", " << shape.seqlen_q << " x " << shape.seqlen_k);
-      const Problem problem = problem_of(shape, mask, head_dim, dropout_p);
-      ASSERT_TRUE(volta::wants_blocks(2048, 128, problem));
-      const Passes got = run_forward(PatternRun(kernel, problem)).out;
-      const Passes want = run_forward(PatternRun(kernel, with_pattern(problem, name_of(mask)))).out;
-      EXPECT_TRUE(same_bits(want.o, got.o));
-      EXPECT_TRUE(same_bits(want.lse, got.lse));
-    }
-  }
+  for_shapes_and_masks(
+      GetParam(), masks,
+      [=, kernel = kernel, head_dim = head_dim, dropout_p = dropout_p](const Shape& shape,
+                                                                       const MaskSpec& mask) {
+        const Problem problem = problem_of(shape, mask, head_dim, dropout_p);
+        ASSERT_TRUE(volta::wants_blocks(2048, 128, problem));
+        const Passes got = run_forward(PatternRun(kernel, problem)).out;
+        const Passes want =
+            run_forward(PatternRun(kernel, with_pattern(problem, name_of(mask)))).out;
+        EXPECT_TRUE(same_bits(want.o, got.o));
+        EXPECT_TRUE(same_bits(want.lse, got.lse));
+      });
 }
 
 INSTANTIATE_TEST_SUITE_P(, VoltaShortBlocksOf128,
-                         testing::Values(std::tuple("volta-fp32acc", 128, 0.0f),
-                                         std::tuple("volta-fp32acc", 128, 0.2f),
-                                         std::tuple("volta-fp16acc", 120, 0.2f),
-                                         std::tuple("volta-fp16acc", 112, 0.0f)));
+                         testing::Values(Instance("volta-fp32acc", 128, 0.0f),
+                                         Instance("volta-fp32acc", 128, 0.2f),
+                                         Instance("volta-fp16acc", 120, 0.2f),
+                                         Instance("volta-fp16acc", 112, 0.0f)));
 
 /// Pairs that so many rows compute together in parts of so many keys.
 std::uint64_t pairs_in_parts(const KeyMask& mask, int rows, int keys) {

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -13,6 +12,7 @@
 
 #include "kernels/mask/pattern/sparse_mask.h"
 #include "kernels/pattern_lists.h"
+#include "kernels/testing/nightly.h"
 #include "kernels/volta/test_problems.h"
 #include "kernels/volta/test_sparse_checks.h"
 
@@ -20,13 +20,19 @@ namespace sparkbench {
 namespace {
 
 constexpr std::string_view kKernels[] = {"volta-fp32acc", "volta-fp16acc"};
+/// As many as are drawn at random.
+const int kPatterns = is_nightly() ? 500 : 8;
 
 class VoltaPattern : public testing::TestWithParam<int> {};
 
 /// The lists of a mask of one run a row are those tiles which a kernel without lists visits.
 TEST_P(VoltaPattern, OfOneRunHasTheDenseKernelsBits) {
-  for (const std::string_view kernel : kKernels) {
-    for (const MaskSpec& mask : kMaskOfEachKind) {
+  const auto of_head_dim = static_cast<std::size_t>(GetParam()) / 64;
+  for (std::size_t i = 0; i < std::size(kKernels); ++i) {
+    for (std::size_t m = 0; m < std::size(kMaskOfEachKind); ++m) {
+      if (!is_tried(of_head_dim + i + m, 2)) continue;
+      const std::string_view kernel = kKernels[i];
+      const MaskSpec& mask = kMaskOfEachKind[m];
       const float dropout_p = mask == MaskSpec::causal() ? 0.0f : 0.17f;
       SCOPED_TRACE(testing::Message() << kernel << ", " << name_of(mask) << ", " << dropout_p);
       const Problem problem{.batch = 1,
@@ -49,15 +55,9 @@ TEST_P(VoltaPattern, OfOneRunHasTheDenseKernelsBits) {
   }
 }
 
-/// SPARKBENCH_PATTERNS says how many: a few, unless all of them are asked for.
-int patterns_to_try() {
-  const char* const text = std::getenv("SPARKBENCH_PATTERNS");
-  return text != nullptr ? std::atoi(text) : 24;
-}
-
 TEST(VoltaPatterns, DrawnAtRandomAreAsTheirPictures) {
   Random random(20);
-  for (int i = 0; i < patterns_to_try(); ++i) {
+  for (int i = 0; i < kPatterns; ++i) {
     const RandomPattern drawn = random_pattern(random, 300);
     Problem problem{.heads = 2,
                     .head_dim = draw(random, 1, 32) * 8,
@@ -76,7 +76,7 @@ TEST(VoltaPatterns, DrawnAtRandomAreAsTheirPictures) {
 
 TEST(VoltaPatterns, DrawnAtRandomAreSoWithFp16Scores) {
   Random random(21);
-  for (int i = 0; i < patterns_to_try(); ++i) {
+  for (int i = 0; i < kPatterns; ++i) {
     const RandomPattern drawn = random_pattern(random, 300);
     const Problem problem{.heads = 2,
                           .head_dim = draw(random, 1, 32) * 8,
@@ -109,7 +109,7 @@ Problem split_problem(int head_dim, float dropout_p) {
 
 TEST(VoltaSplitBlocks, AreThePatternByItsDefinition) {
   for (const auto& [head_dim, dropout_p] :
-       {std::pair{64, 0.0f}, {40, 0.2f}, {128, 0.2f}, {160, 0.2f}}) {
+       with_nightly<std::pair<int, float>>({{64, 0.0f}, {128, 0.2f}}, {{40, 0.2f}, {160, 0.2f}})) {
     for (const bool is_deterministic : {false, true}) {
       SCOPED_TRACE(testing::Message() << "head_dim " << head_dim << ", dropout " << dropout_p
                                       << (is_deterministic ? ", deterministic" : ""));
@@ -192,7 +192,8 @@ TEST(VoltaSplitBlocks, OfASampleAreThoseOfTheWhole) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(, VoltaPattern, testing::Values(64, 128, 200, 256),
+INSTANTIATE_TEST_SUITE_P(, VoltaPattern,
+                         testing::ValuesIn(with_nightly<int>({64, 128, 256}, {200})),
                          testing::PrintToStringParamName());
 
 }  // namespace

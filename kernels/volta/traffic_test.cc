@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/testing/nightly.h"
 #include "kernels/volta/backward/relay_plan.h"
 #include "kernels/volta/backward/schedules.h"
 #include "kernels/volta/backward_emulated.h"
@@ -277,14 +278,27 @@ TEST_P(VoltaBackwardTraffic, OfTheGridFollowsFromItsEndTiles) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Instances, VoltaForwardTraffic,
-                         testing::Combine(testing::Values(Accumulator::kFp16, Accumulator::kFp32),
-                                          testing::Values(64, 128), testing::Bool(),
-                                          testing::Values(0.0f, 0.1f)));
-INSTANTIATE_TEST_SUITE_P(Instances, VoltaBackwardTraffic,
-                         testing::Combine(testing::Values(Accumulator::kFp16, Accumulator::kFp32),
-                                          testing::Values(64, 128), testing::Bool(),
-                                          testing::Values(0.0f, 0.1f)));
+/// Every mask with dropout or without it, the other way round for the next head_dim or accumulator;
+/// nightly with both.
+std::vector<std::tuple<Accumulator, int, bool, float>> traffic_cases() {
+  std::vector<std::tuple<Accumulator, int, bool, float>> cases;
+  for (const std::size_t acc : {0u, 1u}) {
+    for (const std::size_t columns : {1u, 2u}) {
+      for (const std::size_t causal : {0u, 1u}) {
+        for (const std::size_t dropout : {0u, 1u}) {
+          if (!is_tried(acc + columns + causal + dropout, 2)) continue;
+          cases.emplace_back(acc == 0 ? Accumulator::kFp16 : Accumulator::kFp32,
+                             static_cast<int>(64 * columns), causal == 1,
+                             dropout == 1 ? 0.1f : 0.0f);
+        }
+      }
+    }
+  }
+  return cases;
+}
+
+INSTANTIATE_TEST_SUITE_P(Instances, VoltaForwardTraffic, testing::ValuesIn(traffic_cases()));
+INSTANTIATE_TEST_SUITE_P(Instances, VoltaBackwardTraffic, testing::ValuesIn(traffic_cases()));
 
 INSTANTIATE_TEST_SUITE_P(Dense, VoltaForwardTraffic,
                          testing::Combine(testing::Values(Accumulator::kFp16, Accumulator::kFp32),

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/testing/messages.h"
 #include "reference/tensors/test_layouts.h"
 
 namespace sparkbench {
@@ -14,12 +15,7 @@ namespace {
 constexpr TensorShape kShape = {/*batch=*/2, /*seqlen=*/4, /*heads=*/3, /*head_dim=*/2};
 
 std::string why_refused(const HostTensor& tensor) {
-  try {
-    tensor.check("k", kShape);
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "";
+  return message_of<std::invalid_argument>([&] { tensor.check("k", kShape); });
 }
 
 TEST(HostTensor, IsContiguousUnlessItHasStrides) {

@@ -9,6 +9,8 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "kernels/testing/messages.h"
+
 namespace sparkbench {
 namespace {
 
@@ -20,12 +22,7 @@ StoredTensors read(const std::string& file) {
 }
 
 std::string reason_of(const std::string& file) {
-  try {
-    read(file);
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "accepted";
+  return message_of<std::invalid_argument>([&] { read(file); });
 }
 
 std::string length_prefix(std::uint64_t length) {
@@ -192,8 +189,8 @@ TEST(SafetensorsCorpus, IsJudgedAsItsFoldersSay) {
   const auto accepted = corpus("accepted"), refused = corpus("refused");
   ASSERT_GE(accepted.size(), 1u);
   ASSERT_GE(refused.size(), 1u);
-  for (const fs::path& path : accepted) EXPECT_EQ(reason_of(bytes_of(path)), "accepted") << path;
-  for (const fs::path& path : refused) EXPECT_NE(reason_of(bytes_of(path)), "accepted") << path;
+  for (const fs::path& path : accepted) EXPECT_EQ(reason_of(bytes_of(path)), "") << path;
+  for (const fs::path& path : refused) EXPECT_NE(reason_of(bytes_of(path)), "") << path;
 }
 
 }  // namespace

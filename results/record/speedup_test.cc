@@ -5,6 +5,7 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "kernels/testing/messages.h"
 #include "results/record/test_run.h"
 
 namespace sparkbench {
@@ -71,12 +72,7 @@ RunRecord timed_run() {
 }
 
 std::string refusal_of(const std::string& reference, RunRecord run) {
-  try {
-    compare_with_reference(reference, run);
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "none";
+  return message_of<std::invalid_argument>([&] { compare_with_reference(reference, run); });
 }
 
 TEST(CompareWithReference, GivesEveryOtherKernelItsSpeedup) {

@@ -5,16 +5,13 @@
 #include <limits>
 #include <sstream>
 
+#include "kernels/testing/messages.h"
 #include "results/record/test_run.h"
 
 namespace sparkbench {
 namespace {
 
 std::string terminal_table(const RunRecord& run) { return format_case_table(run, {}); }
-
-bool contains(const std::string& text, std::string_view part) {
-  return text.find(part) != std::string::npos;
-}
 
 TEST(CaseTable, ShowsWhatVariesBelowTheConstants) {
   EXPECT_EQ(

@@ -4,6 +4,7 @@
 
 #include <optional>
 
+#include "kernels/testing/messages.h"
 #include "results/record/test_run.h"
 #include "results/store/csv.h"
 #include "results/store/json.h"
@@ -17,12 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string error_of(const fs::path& path) {
-  try {
-    const RunFolder folder(path);
-  } catch (const OutputError& error) {
-    return error.what();
-  }
-  return "no error";
+  return message_of<OutputError>([&] { const RunFolder folder(path); });
 }
 
 TEST(RunFolder, HoldsTheJournalAndWhatDerivesFromIt) {
@@ -40,7 +36,7 @@ TEST(RunFolder, HoldsTheJournalAndWhatDerivesFromIt) {
 
 TEST(RunFolder, MayExistWhenItIsEmpty) {
   const TemporaryFolder temporary;
-  EXPECT_EQ(error_of(temporary.path()), "no error");
+  EXPECT_EQ(error_of(temporary.path()), "");
 }
 
 TEST(RunFolder, IsRefusedWhenItHoldsSomething) {
@@ -55,9 +51,9 @@ TEST(RunFolder, ForgivesARunKilledBeforeItsFirstCase) {
   const TemporaryFolder temporary;
   write_file(temporary.path() / "cases.jsonl", "");
   write_file(temporary.path() / "run.json.17.tmp", "{");
-  EXPECT_EQ(error_of(temporary.path()), "no error");
+  EXPECT_EQ(error_of(temporary.path()), "");
   write_file(temporary.path() / "cases.jsonl", "{}\n");
-  EXPECT_NE(error_of(temporary.path()), "no error");
+  EXPECT_NE(error_of(temporary.path()), "");
 }
 
 TEST(RunFolder, IsOpenOnce) {

@@ -4,6 +4,7 @@
 
 #include <stdexcept>
 
+#include "kernels/testing/messages.h"
 #include "results/record/test_run.h"
 #include "results/store/json.h"
 #include "results/store/output_file.h"
@@ -22,12 +23,7 @@ CaseRecord case_at(std::uint64_t position, Status status = Status::kOk) {
 }
 
 std::string error_of(const std::filesystem::path& path) {
-  try {
-    read_stored_run(path);
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "no error";
+  return message_of<std::invalid_argument>([&] { read_stored_run(path); });
 }
 
 TEST(StoredRun, IsReadFromAFileThatJsonWrote) {
@@ -66,7 +62,7 @@ TEST(StoredRun, IsRefusedWhenItIsMissingOrDamaged) {
     write_file(folder.path() / "run.json", wrong);
     EXPECT_EQ(error_of(folder.path()).find(folder.path().string()), 1u) << wrong;
   }
-  EXPECT_NE(error_of(folder.path() / "none"), "no error");
+  EXPECT_NE(error_of(folder.path() / "none"), "");
 }
 
 class DamagedFolder : public testing::Test {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/testing/messages.h"
 #include "results/record/test_run.h"
 #include "sweeps/usage_error.h"
 
@@ -17,12 +18,7 @@ std::vector<std::string> ids_where(const std::vector<std::string>& conditions) {
 }
 
 std::string refusal_of(const std::vector<std::string>& conditions) {
-  try {
-    cases_where(conditions, sample_run().cases);
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "";
+  return message_of<UsageError>([&] { cases_where(conditions, sample_run().cases); });
 }
 
 using Ids = std::vector<std::string>;

@@ -8,10 +8,10 @@
 namespace sparkbench {
 namespace {
 
-/// For normal samples: the interquartile range in standard deviations, and the standard error of
-/// the median relative to that of the mean, sqrt(pi / 2).
-constexpr double kNormalQuartileRange = 1.3490;
-constexpr double kMedianEfficiency = 1.2533;
+/// Of normal samples: the interquartile range in standard deviations, and the standard error of the
+/// median in those of the mean, sqrt(pi / 2).
+constexpr double kNormalQuartileRange = 1.3489795003921634;
+constexpr double kMedianEfficiency = 1.2533141373155003;
 
 double quantile(const std::vector<double>& sorted, double q) {
   const double position = q * static_cast<double>(sorted.size() - 1);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/model/flow/test_warp.h"
+#include "kernels/testing/messages.h"
 
 namespace sparkbench {
 namespace {
@@ -14,12 +15,7 @@ std::vector<PathNote> notes_of(const Lines& instructions) {
 }
 
 std::string error_of(const Lines& instructions) {
-  try {
-    path_of(instructions);
-  } catch (const std::runtime_error& error) {
-    return error.what();
-  }
-  return "";
+  return message_of<std::runtime_error>([&] { path_of(instructions); });
 }
 
 TEST(WarpWalk, FollowsALoopAsOftenAsAParameterSays) {

@@ -9,17 +9,13 @@
 
 #include "harness/model/predict/test_cycles.h"
 #include "kernels/registry.h"
+#include "kernels/testing/messages.h"
 
 namespace sparkbench {
 namespace {
 
 std::string error_of(const std::string& text) {
-  try {
-    cycles_from_json(text);
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "";
+  return message_of<std::invalid_argument>([&] { cycles_from_json(text); });
 }
 
 /// The test's cycles as text, with the first `what` replaced.

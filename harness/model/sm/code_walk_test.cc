@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/model/sm/test_code.h"
+#include "kernels/testing/messages.h"
 #include "sweeps/usage_error.h"
 
 namespace sparkbench {
@@ -33,12 +34,7 @@ SassFunction nested() {
 }
 
 std::string refusal_of(const SassFunction& function, std::optional<std::uint32_t> address) {
-  try {
-    pick_loop(function, address);
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "";
+  return message_of<UsageError>([&] { pick_loop(function, address); });
 }
 
 TEST(CodeWalk, FindsLoops) {

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "kernels/testing/messages.h"
 #include "sweeps/usage_error.h"
 
 namespace sparkbench {
@@ -11,12 +12,7 @@ namespace {
 
 std::string refusal_of(const std::string& assignment) {
   SmConstants constants;
-  try {
-    set_constant(constants, "--set", assignment);
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "";
+  return message_of<UsageError>([&] { set_constant(constants, "--set", assignment); });
 }
 
 TEST(MachineConstants, AreEachNamedOnceAndAllowed) {

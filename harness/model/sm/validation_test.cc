@@ -12,9 +12,9 @@ namespace {
 struct Validation {
   const char *file, *symbol;
   int warps, blocks;
-  /// Cycles of a pass that an independent implementation of the model, in another language, gave
-  /// for the same listing.
-  double agreed_cycles;
+  /// Cycles of a pass by this model. They have no other source: where a change of its code is meant
+  /// to change none, none does. What a V100 is known to take is below.
+  double cycles;
 };
 
 const Validation kValidations[] = {
@@ -51,11 +51,11 @@ const Validation& validation_of(const std::string& symbol) {
   throw std::runtime_error(symbol + " is not validated");
 }
 
-TEST(Validation, AgreesWithAnIndependentImplementation) {
-  constexpr double kTolerance = 1e-9;  // of the same arithmetic in another order
+TEST(Validation, HasTheSameCyclesAsBefore) {
+  constexpr double kTolerance = 1e-9;  // the same arithmetic in another order
   for (const Validation& one : kValidations) {
     const LoopPrediction prediction = predict(one);
-    EXPECT_NEAR(prediction.cycles / one.agreed_cycles, 1.0, kTolerance)
+    EXPECT_NEAR(prediction.cycles / one.cycles, 1.0, kTolerance)
         << one.symbol << " " << prediction.cycles;
   }
 }

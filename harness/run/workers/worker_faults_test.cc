@@ -37,7 +37,7 @@ void PrintTo(const Fault& fault, std::ostream* out) { *out << fault.kind; }
 
 class FaultyCase : public testing::TestWithParam<Fault> {};
 
-TEST_P(FaultyCase, CostsItsRowAlone) {
+TEST_P(FaultyCase, CostsItsRowAndOneWorker) {
   const TemporaryFolder folder;
   const std::string fault = GetParam().kind + (":" + kVictim + "*");
   EXPECT_EQ(run_to_end(folder, kSmallSweep + "--out run --timeout 2", fault), 4);
@@ -56,12 +56,7 @@ TEST_P(FaultyCase, CostsItsRowAlone) {
   EXPECT_TRUE(contains(victim.repro, "sparkbench sweep --device emulated-v100")) << victim.repro;
   EXPECT_EQ(victim.device, "emulated-v100");
   EXPECT_GT(victim.elapsed_s.value(), 0.0);
-}
 
-TEST_P(FaultyCase, CostsOneWorker) {
-  const TemporaryFolder folder;
-  const std::string fault = GetParam().kind + (":" + kVictim + "*");
-  EXPECT_EQ(run_to_end(folder, kSmallSweep + "--out run --timeout 2", fault), 4);
   const std::vector<BegunCase> cases = begun_cases(folder);
   ASSERT_EQ(cases.size(), 6u);
   EXPECT_EQ(cases[0].pid, cases[1].pid);

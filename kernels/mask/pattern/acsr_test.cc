@@ -8,6 +8,7 @@
 #include "kernels/mask/pattern/pattern_pairs.h"
 #include "kernels/mask/pattern/pattern_spec.h"
 #include "kernels/mask/pattern/test_patterns.h"
+#include "kernels/testing/messages.h"
 
 namespace sparkbench {
 namespace {
@@ -114,12 +115,9 @@ TEST(Acsr, OfUnionsIsRefusedByTheRow) {
 }
 
 std::string why_refused(const AcsrRow& row) {
-  try {
+  return message_of<std::invalid_argument>([&] {
     pattern_of(std::vector<AcsrRow>{{0, 1, 1}, row}, 8);
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "";
+  });
 }
 
 TEST(Acsr, SaysWhyRowsAreRefused) {

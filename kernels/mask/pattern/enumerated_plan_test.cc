@@ -8,6 +8,7 @@
 #include "kernels/mask/pattern/pattern_spec.h"
 #include "kernels/mask/pattern/test_orders.h"
 #include "kernels/mask/pattern/test_patterns.h"
+#include "kernels/testing/nightly.h"
 
 namespace sparkbench {
 namespace {
@@ -77,7 +78,7 @@ TEST(EnumeratedPlan, IsThatOfGridsInEachOrder) {
     const Grid& grid = pattern.unions[0][0].grid;
     std::copy(grid.extent, grid.extent + grid.axes, extent);
     const std::vector<GridOrder> orders = orders_of(extent);
-    for (std::size_t i = 0; i < orders.size(); i += 17) {
+    for (std::size_t i = 0; i < orders.size(); i += is_nightly() ? 17 : 50) {
       const GridOrder of_keys = counted_first_along(static_cast<int>(i) % kOrderAxes, orders[i]);
       check_kin(in_order(pattern, orders[i], of_keys),
                 mask + ", " + name_of_order(orders[i]) + ", keys: " + name_of_order(of_keys));
@@ -100,7 +101,7 @@ TEST(EnumeratedPlan, IsThatOfStridesAndSummaries) {
 }
 
 TEST(EnumeratedPlan, IsThatOfRandomPatterns) {
-  for (unsigned seed = 0; seed < 100; ++seed) {
+  for (unsigned seed = 0; seed < (is_nightly() ? 100 : 20); ++seed) {
     Random random(seed);
     check_kin(random_pattern(random, 300).pattern, "seed " + std::to_string(seed));
     check_kin(random_ordered_pattern(random, 600).pattern, "order, seed " + std::to_string(seed));

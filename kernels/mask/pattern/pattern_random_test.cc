@@ -1,14 +1,13 @@
-// Random patterns against the words of their atoms. SPARKBENCH_PATTERNS says how many; CTest runs
-// some always, and with `-C exhaustive -L exhaustive` 10,000.
+// Random patterns against the words of their atoms.
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 
 #include "kernels/mask/pattern/acsr.h"
 #include "kernels/mask/pattern/disjoint.h"
 #include "kernels/mask/pattern/pattern_pairs.h"
 #include "kernels/mask/pattern/test_patterns.h"
+#include "kernels/testing/nightly.h"
 
 namespace sparkbench {
 namespace {
@@ -84,10 +83,7 @@ void check(const RandomPattern& drawn, Random& random) {
 /// `drawn_of(random)` for one seed after the other.
 template <class DrawnOf>
 void check_patterns(const DrawnOf& drawn_of) {
-  const char* const asked = std::getenv("SPARKBENCH_PATTERNS");
-  const int count = asked == nullptr ? 200 : std::atoi(asked);
-  ASSERT_GT(count, 0);
-  for (int seed = 0; seed < count; ++seed) {
+  for (int seed = 0; seed < (is_nightly() ? 10000 : 60); ++seed) {
     Random random(static_cast<unsigned>(seed));
     const RandomPattern drawn = drawn_of(random);
     SCOPED_TRACE("seed " + std::to_string(seed) + ", " + drawn.name);

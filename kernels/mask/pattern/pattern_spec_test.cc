@@ -9,6 +9,7 @@
 
 #include "kernels/mask/key_mask.h"
 #include "kernels/mask/test_masks.h"
+#include "kernels/testing/messages.h"
 
 namespace sparkbench {
 namespace {
@@ -91,12 +92,7 @@ TEST(PatternSpec, TakesUnionsByTurnsOfHeads) {
 }
 
 std::string why_refused(const char* text, int seqlen = 16) {
-  try {
-    parse_pattern(text, seqlen, seqlen);
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "";
+  return message_of<std::invalid_argument>([&] { parse_pattern(text, seqlen, seqlen); });
 }
 
 TEST(PatternSpec, SaysWhyATextIsRefused) {

@@ -5,16 +5,14 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "kernels/testing/messages.h"
+
 namespace sparkbench {
 namespace {
 
 std::string why_refused(std::vector<int> begin, std::vector<int> end) {
-  try {
-    make_row_bounds(std::move(begin), std::move(end), 9);
-  } catch (const std::invalid_argument& error) {
-    return error.what();
-  }
-  return "";
+  return message_of<std::invalid_argument>(
+      [&] { make_row_bounds(std::move(begin), std::move(end), 9); });
 }
 
 TEST(RowBounds, SayWhyTheyAreRefused) {

@@ -4,7 +4,7 @@
 
 #include <sstream>
 
-#include "kernels/machine/emulated/recorded/test_errors.h"
+#include "kernels/testing/messages.h"
 
 namespace sparkbench {
 namespace {
@@ -30,11 +30,11 @@ TEST(RecordedCsv, SplitsAtEveryComma) {
 
 TEST(RecordedCsv, NamesTheLineWithAWrongFieldCount) {
   check_field_count({"1", "2"}, {"a", "b"}, kPlace);
-  EXPECT_EQ(error_of([] {
+  EXPECT_EQ(message_of<std::runtime_error>([] {
               check_field_count({"1"}, {"a", "b"}, kPlace);
             }),
             "x.csv: line 7, column b: missing");
-  EXPECT_EQ(error_of([] {
+  EXPECT_EQ(message_of<std::runtime_error>([] {
               check_field_count({"1", "2", "3"}, {"a", "b"}, kPlace);
             }),
             "x.csv: line 7, column b: 1 more fields after it than the header has");
@@ -42,10 +42,10 @@ TEST(RecordedCsv, NamesTheLineWithAWrongFieldCount) {
 
 TEST(RecordedCsv, ParsesHexadecimalOfAtMostSoManyDigits) {
   EXPECT_EQ(parse_hexadecimal("7fC00000", 8, kPlace), 0x7fc00000u);
-  EXPECT_EQ(error_of([] { parse_hexadecimal("12345", 4, kPlace); }),
+  EXPECT_EQ(message_of<std::runtime_error>([] { parse_hexadecimal("12345", 4, kPlace); }),
             "x.csv: line 7, column b: '12345' has more than 4 digits");
   for (const char* field : {"", "0x1", "-1", "1 "}) {
-    EXPECT_EQ(error_of([&] { parse_hexadecimal(field, 8, kPlace); }),
+    EXPECT_EQ(message_of<std::runtime_error>([&] { parse_hexadecimal(field, 8, kPlace); }),
               "x.csv: line 7, column b: '" + std::string(field) + "' is not a hexadecimal number");
   }
 }

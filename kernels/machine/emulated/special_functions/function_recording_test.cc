@@ -4,7 +4,7 @@
 
 #include <sstream>
 
-#include "kernels/machine/emulated/recorded/test_errors.h"
+#include "kernels/testing/messages.h"
 
 namespace sparkbench {
 namespace {
@@ -16,7 +16,7 @@ FunctionRecording read(const std::string& text) {
 
 /// The message of the error that reading `text` gives.
 std::string error_of_reading(const std::string& text) {
-  return error_of([&] { read(text); });
+  return message_of<std::runtime_error>([&] { read(text); });
 }
 
 TEST(FunctionRecording, HasColumnsOfFunctionsInAnyOrder) {

@@ -5,7 +5,7 @@
 #include <sstream>
 #include <string>
 
-#include "kernels/machine/emulated/recorded/test_errors.h"
+#include "kernels/testing/messages.h"
 
 namespace sparkbench {
 namespace {
@@ -21,7 +21,7 @@ std::vector<VectorRow> read(const std::string& text) {
 
 /// The message of the error that reading `text` gives.
 std::string error_of_reading(const std::string& text) {
-  return error_of([&] { read(text); });
+  return message_of<std::runtime_error>([&] { read(text); });
 }
 
 TEST(VectorFile, ReadsRowsWithTheirBits) {

@@ -1,0 +1,24 @@
+// For tests: what errors and outputs say.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace sparkbench {
+
+/// The message of the Error that `call` throws; "" where it throws none.
+template <class Error, class Call>
+std::string message_of(Call call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+inline bool contains(std::string_view text, std::string_view part) {
+  return text.find(part) != std::string_view::npos;
+}
+
+}  // namespace sparkbench
