@@ -17,8 +17,8 @@ std::string message_of(Call call) {
   return "";
 }
 
-inline bool contains(std::string_view text, std::string_view part) {
-  return text.find(part) != std::string_view::npos;
+inline bool contains(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
 }
 
 }  // namespace sparkbench
