@@ -27,7 +27,7 @@ inline EmulationOptions seeded_options(const AttentionKernel& kernel, std::uint6
 
 /// Where the threads that list blocks run out of step, which they do in no natural order, they may
 /// meet in a bank.
-inline void expect_clean(const EmulationReport& report) {
+inline void expect_clean_but_for_lists(const EmulationReport& report) {
   EXPECT_EQ(report.findings_total, 0u)
       << (report.findings.empty() ? "" : report.findings.front().message);
   for (const SiteCounters& site : report.sites) {
@@ -39,8 +39,8 @@ inline void expect_clean(const EmulationReport& report) {
 inline PackedRows run_forward(const AttentionKernel& kernel, const PackedCase& made,
                               std::uint64_t schedule_seed = 0) {
   PackedRows rows(made);
-  expect_clean(kernel.packed.emulate_forward(made.problem, made.lengths(), made.tensors(rows),
-                                             seeded_options(kernel, schedule_seed), {}));
+  expect_clean_but_for_lists(kernel.packed.emulate_forward(
+      made.problem, made.lengths(), made.tensors(rows), seeded_options(kernel, schedule_seed), {}));
   return rows;
 }
 
@@ -48,7 +48,7 @@ inline PackedGradients run_backward(const AttentionKernel& kernel, const PackedC
                                     const PackedRows& rows, bool is_deterministic,
                                     std::uint64_t schedule_seed = 0) {
   PackedGradients gradients(made);
-  expect_clean(
+  expect_clean_but_for_lists(
       kernel.packed.emulate_backward(made.problem, made.lengths(), made.tensors(rows, gradients),
                                      seeded_options(kernel, schedule_seed), is_deterministic, {}));
   return gradients;
@@ -70,7 +70,8 @@ class Alone {
     ForwardTensors tensors = made_.tensors(rows).from(made_, sequence_);
     tensors.lse = lse.data();
     const std::vector<SampleTile> tiles = tiles_of(problem_.seqlen_q, problem_.heads);
-    expect_clean(kernel_.forward.emulate(problem_, tensors, options_of(kernel_), tiles));
+    expect_clean_but_for_lists(
+        kernel_.forward.emulate(problem_, tensors, options_of(kernel_), tiles));
     copy_lse(lse, rows.lse);
     return rows;
   }
@@ -82,7 +83,7 @@ class Alone {
     tensors.lse = lse.data();
     const BackwardSample all{tiles_of(problem_.seqlen_q, problem_.heads),
                              tiles_of(problem_.seqlen_k, problem_.key_heads())};
-    expect_clean(
+    expect_clean_but_for_lists(
         kernel_.backward.emulate(problem_, tensors, options_of(kernel_), is_deterministic, all));
     return gradients;
   }

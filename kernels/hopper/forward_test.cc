@@ -145,8 +145,10 @@ TEST(HopperForward, FollowsScoresHoweverTheyGoOn) {
                         +[](int key) { return -0.1f * static_cast<float>(key); },
                         +[](int key) { return key % 100 == 70 ? 40.0f : 0.0f; },
                         +[](int /*key*/) { return -60.0f; }};
+  std::size_t cell = 0;
   for (const char* mask : {"full", "causal", "window:200"}) {
     for (const auto change : changes) {
+      if (!is_tried(cell++, 3)) continue;  // 15 cells: each change with one mask; nightly with all
       const Problem problem{.heads = 2,
                             .seqlen_q = 300,
                             .seqlen_k = 420,

@@ -79,7 +79,7 @@ TEST(VoltaPackedBits, OfStridedTensorsAreTheSame) {
   PackedRows rows(made);
   ForwardTensors tensors = made.tensors(rows).all;
   tensors.q = {by_heads.data(), 0, 64, std::int64_t{total} * 64};
-  expect_clean(
+  expect_clean_but_for_lists(
       kernel.packed.emulate_forward(made.problem, made.lengths(), tensors, options_of(kernel), {}));
   EXPECT_TRUE(same_bits(rows.o, want.o));
 }
@@ -139,8 +139,10 @@ Problem alone(const PackedCase& made, int i) {
 /// Also of rows that see no key, and of sequences that have none: alone these have no relay. At 128
 /// columns two warps add to the same sums, in any order.
 TEST_P(VoltaPackedRelay, HasDqOfEachSequenceAlone) {
+  std::size_t cell = std::get<float>(GetParam()) > 0 ? 1 : 0;  // other masks with dropout
   for (const MaskSpec& mask :
        {MaskSpec::causal(), MaskSpec::band(30, 20), MaskSpec::band(128, -1), MaskSpec::full()}) {
+    if (!is_tried(cell++, 2)) continue;
     SCOPED_TRACE(name_of(mask));
     const PackedCase made = make(mask, 2);
     ASSERT_TRUE(volta::has_packed_relay(made.problem, made.batch(), false));
@@ -276,7 +278,7 @@ TEST_F(VoltaPackedSample, OfTilesHasTheBitsOfTheWhole) {
   const std::vector<SampleTile> tiles = {{0, 1, 0}, {2, 1, 0}, {0, 3, 4}, {1, 2, 3}};
   const EmulationReport of_some = kernel_.packed.emulate_forward(
       made_.problem, made_.lengths(), made_.tensors(some).all, options_of(kernel_), tiles);
-  expect_clean(of_some);
+  expect_clean_but_for_lists(of_some);
   expect_near_counts(of_some, of_whole, 0.05);
   for (const auto& [tile, head, sequence] : tiles) {
     const int first = made_.cu_seqlens_q[static_cast<std::size_t>(sequence)] + kSampleRows * tile;
@@ -304,7 +306,7 @@ TEST_F(VoltaPackedSample, OfSequencesHasTheirGradients) {
     const EmulationReport of_some =
         kernel_.packed.emulate_backward(made_.problem, made_.lengths(), made_.tensors(rows, some),
                                         options_of(kernel_), is_deterministic, sample);
-    expect_clean(of_some);
+    expect_clean_but_for_lists(of_some);
     expect_near_counts(of_some, of_whole, 0.05);
     for (const int sequence : {0, 2}) {
       const auto i = static_cast<std::size_t>(sequence);

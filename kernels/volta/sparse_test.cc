@@ -108,9 +108,12 @@ Problem split_problem(int head_dim, float dropout_p) {
 }
 
 TEST(VoltaSplitBlocks, AreThePatternByItsDefinition) {
+  std::size_t cell = 0;
   for (const auto& [head_dim, dropout_p] :
        with_nightly<std::pair<int, float>>({{64, 0.0f}, {128, 0.2f}}, {{40, 0.2f}, {160, 0.2f}})) {
+    ++cell;  // deterministic or not, the next the other way round
     for (const bool is_deterministic : {false, true}) {
+      if (!is_tried(cell++, 2)) continue;
       SCOPED_TRACE(testing::Message() << "head_dim " << head_dim << ", dropout " << dropout_p
                                       << (is_deterministic ? ", deterministic" : ""));
       const Problem problem = split_problem(head_dim, dropout_p);
@@ -124,7 +127,8 @@ TEST(VoltaSplitBlocks, AreThePatternByItsDefinition) {
 }
 
 TEST(VoltaSplitBlocks, AreSoWithSumsInFp16) {
-  for (const auto& [head_dim, dropout_p] : {std::pair{128, 0.2f}, {64, 0.0f}}) {
+  for (const auto& [head_dim, dropout_p] :
+       with_nightly<std::pair<int, float>>({{128, 0.2f}}, {{64, 0.0f}})) {
     SCOPED_TRACE(head_dim);
     Problem problem = split_problem(head_dim, dropout_p);
     problem.softmax_scale = 0.005f;

@@ -75,7 +75,7 @@ INSTANTIATE_TEST_SUITE_P(Lengths, HopperCarriedBackward,
 INSTANTIATE_TEST_SUITE_P(HeadDims, HopperCarriedBackward,
                          testing::Combine(testing::ValuesIn(with_nightly<int>({80, 128},
                                                                               {8, 40, 96, 104})),
-                                          testing::Values(450)));
+                                          testing::ValuesIn(with_nightly<int>({330}, {450}))));
 
 /// Of windows of which as many steps wait as there is room for; one more is another form's.
 TEST(HopperCarriedBackwardOfLongWindows, HasTheBitsOfDqAlone) {
@@ -115,7 +115,7 @@ TEST(HopperCarriedBackwardOfShortSequences, HasTheBitsOfDqAlone) {
 TEST(HopperCarriedBackwardOfStrictBands, HasTheBitsOfDqAlone) {
   for (const int head_dim : {64, 128}) {
     std::size_t cell = 0;
-    for (const int seqlen : {66, 128, 450}) {
+    for (const int seqlen : with_nightly<int>({66, 128, 330}, {450})) {
       expect_dq_alone(problem_of(head_dim, seqlen, {}),
                       {MaskSpec::band(70, -1), MaskSpec::band(128, -1)}, cell++);
     }
