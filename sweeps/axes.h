@@ -7,12 +7,21 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <variant>
 #include <vector>
 
-#include "sweeps/axis_value.h"
 #include "sweeps/case_problem.h"
 
 namespace sparkbench {
+
+/// The value of any axis. None: the rest of the problem determines it (a batch of "auto"), or it is
+/// unknown.
+using AxisValue = std::variant<std::monostate, bool, int, float, std::string>;
+
+inline bool is_none(const AxisValue& value) { return value.index() == 0; }
+
+/// In the form of the axis's flag: "512", "0.1", "window:256"; "" for none.
+std::string text_of_value(const AxisValue& value);
 
 /// The totals from which automatic extents are computed.
 struct GridTotals {

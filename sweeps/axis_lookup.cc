@@ -1,4 +1,4 @@
-// Lookups in the rows of axes.cc.
+// Lookups in the rows of axes.cc, and the text of a value.
 #include <fmt/core.h>
 
 #include <algorithm>
@@ -7,9 +7,16 @@
 #include "sweeps/axes.h"
 #include "sweeps/layer_axes.h"
 #include "sweeps/shell_word.h"
+#include "sweeps/shortest.h"
 
 namespace sparkbench {
 namespace {
+
+std::string text_of(std::monostate /*none*/) { return ""; }
+std::string text_of(bool value) { return value ? "true" : "false"; }
+std::string text_of(int value) { return std::to_string(value); }
+std::string text_of(float value) { return shortest(value); }
+std::string text_of(const std::string& value) { return value; }
 
 std::vector<const Axis*> rows_of_problem() {
   std::vector<const Axis*> rows;
@@ -43,6 +50,10 @@ std::string flags_where(const CaseProblem& problem, IsWanted is_wanted) {
 }
 
 }  // namespace
+
+std::string text_of_value(const AxisValue& value) {
+  return std::visit([](const auto& held) { return text_of(held); }, value);
+}
 
 std::span<const Axis* const> problem_axes() {
   static const std::vector<const Axis*> rows = rows_of_problem();

@@ -18,8 +18,8 @@
 #include "harness/devices/machine_check.h"
 #include "kernels/jit/nvrtc.h"
 #include "results/record/enum_names.h"
-#include "results/render/fact_lines.h"
 #include "results/render/number_format.h"
+#include "results/render/text_table.h"
 #include "results/store/json.h"
 
 namespace sparkbench {

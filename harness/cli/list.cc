@@ -15,7 +15,7 @@
 #include "harness/devices/device.h"
 #include "kernels/registry.h"
 #include "results/record/enum_names.h"
-#include "results/render/fact_lines.h"
+#include "results/render/text_table.h"
 #include "sweeps/layer_axes.h"
 #include "sweeps/preset.h"
 

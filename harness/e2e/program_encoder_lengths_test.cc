@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/e2e/test_program.h"
-#include "results/store/schema_check.h"
 
 namespace sparkbench {
 namespace {
@@ -27,10 +26,7 @@ class EncoderLengths : public testing::Test {
   static Json run_of(const std::string& arguments) {
     const ProgramResult result = run_sparkbench(arguments + " -q --json -");
     EXPECT_EQ(result.exit_code, 0) << result.err;
-    Json run = Json::parse(result.out);
-    EXPECT_EQ(schema_violations(text_of_file(SPARKBENCH_RUN_SCHEMA), run.dump()),
-              std::vector<std::string>());
-    return run;
+    return Json::parse(result.out);
   }
 
   TemporaryFolder folder_;

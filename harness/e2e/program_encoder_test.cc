@@ -5,7 +5,6 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/e2e/test_program.h"
-#include "results/store/schema_check.h"
 
 namespace sparkbench {
 namespace {
@@ -22,14 +21,8 @@ Json run_of(const std::string& arguments, int exit_code = 0) {
   return Json::parse(result.out);
 }
 
-void expect_fits_schema(const Json& run) {
-  EXPECT_EQ(schema_violations(text_of_file(SPARKBENCH_RUN_SCHEMA), run.dump()),
-            std::vector<std::string>());
-}
-
 TEST(Encoder, PredictsThePapersLayersWithTheirStages) {
   const Json run = run_of(kPaper + "--headdim 64 --seqlen 2k --causal false --ffn 8192");
-  expect_fits_schema(run);
   ASSERT_EQ(run["cases"].size(), 8u);  // two kernels, dropouts and rests
   for (const Json& each : run["cases"]) {
     EXPECT_EQ(each["status"], "predicted");
@@ -114,7 +107,6 @@ TEST(Encoder, IsVerifiedAgainstALayerInFp64) {
       run_of(kEncoder +
              "--kernel volta-fp32acc,unfused-fp16 --hidden 128 --ffn 256 --seqlen 64 --batch 2 "
              "--headdim 64 --causal true --dropout 0.1 --rest fused --pass fwd,bwd");
-  expect_fits_schema(run);
   ASSERT_EQ(run["cases"].size(), 4u);
   for (const Json& each : run["cases"]) {
     EXPECT_EQ(each["status"], "ok") << each["reason"];

@@ -14,7 +14,6 @@
 #include "reference/exact/exact_backward.h"
 #include "reference/inputs/inputs.h"
 #include "results/record/case_id.h"
-#include "results/store/schema_check.h"
 
 namespace sparkbench {
 namespace {
@@ -50,8 +49,6 @@ class OwnTensorsProgram : public testing::Test {
   Json record_of(const std::string& flags) const {
     const ProgramResult result = run_sparkbench(kRun + "-q --json - " + flags);
     EXPECT_EQ(result.exit_code, 0) << result.err;
-    EXPECT_EQ(schema_violations(text_of_file(SPARKBENCH_RUN_SCHEMA), result.out),
-              std::vector<std::string>());
     return Json::parse(result.out);
   }
 

@@ -172,7 +172,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "1:1024:+1",
                 2, "1024 --seqlen, 1024 --seqlen-k", "allowed: at most 32768"},
         Refusal{"Worker", "sweep --worker emulated-v100", 2, "--worker", "starts its workers"},
-        Refusal{"SalvageOfNothing", "sweep --salvage", 2, "--salvage", "without --resume"},
+        Refusal{"SalvageOfNothing", "sweep --salvage", 2, "--salvage", "needs --resume"},
         Refusal{"TagInDryRun", "sweep --dry-run --tag night", 2, "--tag: 'night'", "KEY=VALUE"},
         Refusal{"OneSample", "sweep --min-samples 1", 2, "--min-samples", "2"},
         Refusal{"NoiseNan", "sweep --max-noise nan", 2, "--max-noise", "nan"},
@@ -225,7 +225,7 @@ ProgramResult run_words(const std::vector<std::string>& argv) {
 TEST(LongInput, IsNotEchoedWhole) {
   const TemporaryFolder folder;
   const std::string path = path_in(folder, "file"), text(100'000, 'x');
-  std::ofstream(path) << text << '\n';
+  std::ofstream(path) << text << " = 1\n";
   for (const std::vector<std::string>& words :
        {std::vector<std::string>{"sparkbench", "sweep", "--mask", "window:" + text},
         {"sparkbench", "sweep", "--mask", "where:k<=" + text},

@@ -18,7 +18,6 @@
 #include "results/render/summary.h"
 #include "results/store/csv.h"
 #include "results/store/json.h"
-#include "results/store/output_error.h"
 #include "results/store/output_file.h"
 #include "results/store/stored_run.h"
 #include "sweeps/usage_error.h"

@@ -22,7 +22,7 @@
 #include "results/record/provenance.h"
 #include "results/record/speedup.h"
 #include "results/render/summary.h"
-#include "results/store/output_error.h"
+#include "results/store/output_file.h"
 #include "results/store/run_folder.h"
 #include "results/store/stored_run.h"
 #include "sweeps/shell_word.h"

@@ -12,13 +12,17 @@
 #include "results/record/enum_names.h"
 #include "results/record/safe_text.h"
 #include "results/render/case_table.h"
-#include "results/render/embedded_page.h"
 #include "results/render/page_columns.h"
 #include "results/render/summary.h"
 #include "results/study/kernel_statistics.h"
 #include "sweeps/layer_axes.h"
 
 namespace sparkbench {
+
+/// page.html at the time of the build (embedded_page.cc.in). It contains THE_RUN once, where the
+/// run's JSON goes.
+extern const std::string_view kPageTemplate;
+
 namespace {
 
 using Json = nlohmann::ordered_json;

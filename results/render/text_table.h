@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -53,5 +54,14 @@ std::string inked(std::string_view text, Ink ink, const TableView& view);
 /// Breaks lines that are wider than the view at spaces, if it wraps text; continuation lines are
 /// indented by two. An indented line, which is to be copied, stays whole.
 std::string wrapped(std::string_view text, const TableView& view);
+
+struct Fact {
+  std::string name, text;
+};
+
+/// "  name   text", one per line, with aligned texts. Names take at least `name_width` columns. A
+/// text that is too long continues below its start or, if the names leave too little room, indented
+/// by four.
+std::string format_facts(std::span<const Fact> facts, const TableView& view, int name_width = 0);
 
 }  // namespace sparkbench

@@ -13,7 +13,7 @@
 
 #include "kernels/files/input_file.h"
 #include "results/store/json.h"
-#include "results/store/output_error.h"
+#include "results/store/output_file.h"
 #include "results/store/text_seal.h"
 
 namespace sparkbench {

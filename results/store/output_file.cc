@@ -14,7 +14,6 @@
 
 #include "kernels/files/file_descriptor.h"
 #include "kernels/files/temporary_file.h"
-#include "results/store/output_error.h"
 
 namespace sparkbench {
 namespace {

@@ -3,9 +3,16 @@
 
 #include <filesystem>
 #include <iosfwd>
+#include <stdexcept>
 #include <string_view>
 
 namespace sparkbench {
+
+/// A result could not be written. One line: the path or flag, what went wrong, and a remedy. Exit
+/// code 5.
+struct OutputError : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
 
 /// Whether `path` is "-" or is the file or pipe behind the standard output, /dev/stdout. Through a
 /// second descriptor the two would overwrite each other.

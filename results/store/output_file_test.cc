@@ -7,7 +7,6 @@
 #include <sstream>
 
 #include "kernels/testing/messages.h"
-#include "results/store/output_error.h"
 #include "results/store/test_folder.h"
 
 namespace sparkbench {

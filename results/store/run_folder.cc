@@ -17,7 +17,6 @@
 #include "kernels/files/input_file.h"
 #include "results/store/csv.h"
 #include "results/store/json.h"
-#include "results/store/output_error.h"
 #include "results/store/output_file.h"
 #include "results/store/stored_run.h"
 

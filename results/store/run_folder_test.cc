@@ -8,7 +8,6 @@
 #include "results/record/test_run.h"
 #include "results/store/csv.h"
 #include "results/store/json.h"
-#include "results/store/output_error.h"
 #include "results/store/output_file.h"
 #include "results/store/test_folder.h"
 

@@ -6,8 +6,6 @@
 #include <array>
 
 #include "results/record/enum_names.h"
-#include "results/study/output_diff.h"
-#include "results/study/time_diff.h"
 
 namespace sparkbench {
 namespace {

@@ -80,4 +80,26 @@ struct CaseSide {
 /// At least one side must have the case.
 CaseDiff diff_case(const CaseSide& first, const CaseSide& second, const DiffRules& rules);
 
+// What diff_case() compares, in time_diff.cc and output_diff.cc.
+
+/// Sets the ratios of `diff`. Returns kSlow, kFast, kClock, kAmbiguous or kSame; kSame also if
+/// neither run has a valid time. A ratio within the threshold is kSame if the uncertainty is at
+/// most twice the threshold, and kAmbiguous otherwise, because a larger change could be hidden in
+/// it.
+CaseFinding compare_times(const CaseSide& first, const CaseSide& second, const DiffRules& rules,
+                          CaseDiff& diff);
+
+/// kWorse if an output's rel_l2 has grown by more than a twentieth, if lse's largest error has more
+/// than doubled, or if more elements are not finite. Another order of summation changes rel_l2, a
+/// mean over some 100,000 elements, by far less.
+void compare_errors(const CaseRecord& first, const CaseRecord& second, CaseDiff& diff);
+
+/// kMemory if the measured peak has grown by more than 1 % and two driver pages, or the workspace
+/// by more than 1 %.
+void compare_memory(const CaseRecord& first, const CaseRecord& second, CaseDiff& diff);
+
+/// kBits if an output or the dropout mask has another hash, and both runs either found the output
+/// repeatable or did not test it.
+void compare_bits(const CaseRecord& first, const CaseRecord& second, CaseDiff& diff);
+
 }  // namespace sparkbench

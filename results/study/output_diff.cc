@@ -1,4 +1,4 @@
-#include "results/study/output_diff.h"
+#include "results/study/case_diff.h"
 
 #include <fmt/format.h>
 

@@ -6,7 +6,7 @@
 #include <cmath>
 
 #include "harness/model/sass/function_name.h"
-#include "results/render/fact_lines.h"
+#include "results/render/text_table.h"
 
 namespace sparkbench {
 namespace {

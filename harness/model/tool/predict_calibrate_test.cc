@@ -6,7 +6,7 @@
 
 #include "harness/devices/gpu_device.h"
 #include "harness/environment_error.h"
-#include "results/store/output_error.h"
+#include "results/store/output_file.h"
 #include "results/store/test_folder.h"
 #include "sweeps/usage_error.h"
 
