@@ -34,19 +34,19 @@ std::vector<std::string> names_of(unsigned long long bits) {
   return names;
 }
 
-/// A function of the library; null if the library has none with this name.
-template <class Type>
-struct Function {
-  const char* name;
-  Type* address;
-
-  Function(void* library, const char* symbol)
-      : name(symbol), address(reinterpret_cast<Type*>(dlsym(library, symbol))) {}
-};
-
 }  // namespace
 
 struct Nvml::Api {
+  /// A function of the library; null if the library has none with this name.
+  template <class Type>
+  struct Function {
+    const char* name;
+    Type* address;
+
+    Function(void* library, const char* symbol)
+        : name(symbol), address(reinterpret_cast<Type*>(dlsym(library, symbol))) {}
+  };
+
   void* library;
   Function<decltype(nvmlErrorString)> error_string{library, "nvmlErrorString"};
   Function<decltype(nvmlInit_v2)> init{library, "nvmlInit_v2"};
@@ -121,7 +121,7 @@ class Nvml::Question {
  private:
   /// Whether the field is known; otherwise adds the reason to the reading.
   template <class Type, class... Arguments>
-  bool ask(const char* field, const Function<Type>& function, Arguments... arguments) {
+  bool ask(const char* field, const Api::Function<Type>& function, Arguments... arguments) {
     std::string why = api_.call(function, device_, arguments...);
     if (why.empty()) return true;
     reading_.why_unknown[field] = std::move(why);
