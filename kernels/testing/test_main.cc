@@ -29,12 +29,12 @@ std::string tests_of(std::string_view file) {
 
 int main(int argc, char** argv) {
   testing::InitGoogleTest(&argc, argv);
-  constexpr std::string_view flag = "--file=";
-  if (argc > 1 && std::string_view(argv[1]).starts_with(flag)) {
-    const std::string_view file = std::string_view(argv[1]).substr(flag.size());
+  constexpr std::string_view kFlag = "--file=";
+  if (argc > 1 && std::string_view(argv[1]).starts_with(kFlag)) {
+    const std::string_view file = std::string_view(argv[1]).substr(kFlag.size());
     const std::string filter = tests_of(file);
     if (filter.empty()) {
-      std::fprintf(stderr, "%s defines no test of this program\n", argv[1] + flag.size());
+      std::fprintf(stderr, "%s defines no test of this program\n", argv[1] + kFlag.size());
       return 2;
     }
     GTEST_FLAG_SET(filter, filter);
