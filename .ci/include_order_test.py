@@ -9,36 +9,27 @@ import pathlib
 import re
 import sys
 
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+
+
+def kernels_rooms():
+    """The first column of the table in kernels/README.md, in its order."""
+    table = (ROOT / "kernels/README.md").read_text("utf-8").split("\n\n")[1]
+    names = re.findall(r"^\| \[?`?([\w/]+[/.])", table, re.MULTILINE)
+    return [f"kernels/{name}" for name in names if name != "testing/"]
+
+
+ROOMS = kernels_rooms()
+BEFORE, AFTER = ROOMS[: ROOMS.index("kernels/volta/")], ROOMS[ROOMS.index("kernels/registry.") :]
 # A file belongs to the layer that has the longest beginning of its path.
 LAYERS = [
-    [f"kernels/{name}.h" for name in ("accumulator", "ceil_divide", "closest_name", "half",
-                                      "host_device", "meant_names", "mma_instruction", "philox",
-                                      "planted_fault", "round_up", "sample", "saturating",
-                                      "split_text", "unsupported_error")],
-    ["kernels/files/"],
-    ["kernels/mask/"],
-    [f"kernels/{name}.h" for name in ("attention", "attention_kernel", "credited_pairs", "dropout",
-                                      "head_groups", "kernel_instance", "sequence_lengths",
-                                      "tensors", "packed", "prepared_chain")]
-    + ["kernels/m8n8k4_code.", "kernels/pass_dropout."],
-    ["kernels/machine/"],
-    ["kernels/jit/"],
-    ["kernels/tile/"],
-    ["kernels/forward_launch.", "kernels/pass_regions.", "kernels/tensor_regions.h",
-     "kernels/work_lists.", "kernels/work_lists_gpu.", "kernels/emulated_work_list",
-     "kernels/sparse_lists.", "kernels/list_plans.", "kernels/relayed_keys.",
-     "kernels/cut_tiles.h", "kernels/sighted_plans.h",
-     "kernels/pattern_lists.h", "kernels/pattern_launches.", "kernels/pattern_parts.",
-     "kernels/listed_emulated.", "kernels/passes_emulated.", "kernels/passes_gpu.",
-     "kernels/merge_gpu.",
-     "kernels/instance_launch.h"],
+    *([room] for room in BEFORE),
     # The vocabulary of m8n8k4 and that of wgmma, which are not Volta's and Hopper's kernels' alone.
     ["kernels/volta/tile/", "kernels/hopper/tile/"],
     [f"kernels/volta/{name}.h" for name in ("padding", "short_blocks")],
     PASSES := ["kernels/volta/backward/", "kernels/volta/forward/"],
     KERNELS := ["kernels/"],
-    ["kernels/registry."],
-    ["kernels/api/"],
+    *([room] for room in AFTER),
     ["reference/"],
     ["sweeps/"],
     ["results/"],
@@ -115,7 +106,8 @@ def self_check():
     assert not why_wrong("kernels/volta/backward/block.h", "kernels/volta/padding.h")
     assert not why_wrong("kernels/acsr/volta/config.h", "kernels/volta/tile/quad_grid.h")
     assert not why_wrong("kernels/acsr/hopper/config.h", "kernels/hopper/tile/swizzled_panels.h")
-    assert why_wrong("kernels/mask/key_mask.h", "kernels/attention.h")
+    assert why_wrong("kernels/mask/key_mask.h", "kernels/problem/attention.h")
+    assert why_wrong("kernels/tile/mask.h", "kernels/launch/attention_kernel.h")
     assert why_wrong("kernels/registry.h", "kernels/mask/test_masks.h")
     assert why_wrong("harness/plan/case_start.cc", "harness/model/predict/cycles_file.h")
     assert why_wrong("harness/model/predict/cycles_file.h", "harness/devices/device.h")
@@ -131,11 +123,10 @@ def self_check():
 
 def main():
     self_check()
-    root = pathlib.Path(__file__).resolve().parent.parent
     rooms = ("kernels", "reference", "sweeps", "results", "harness")
-    files = [path.relative_to(root).as_posix() for room in rooms for pattern in SOURCES
-             for path in (root / room).rglob(pattern)]  # fmt: skip
-    includes = {file: INCLUDE.findall((root / file).read_text("utf-8")) for file in files}
+    files = [path.relative_to(ROOT).as_posix() for room in rooms for pattern in SOURCES
+             for path in (ROOT / room).rglob(pattern)]  # fmt: skip
+    includes = {file: INCLUDE.findall((ROOT / file).read_text("utf-8")) for file in files}
     wrong = [f"{file}: {other} {why}" for file, others in includes.items() for other in others
              if (why := why_wrong(file, other))]  # fmt: skip
     if ring := find_ring(includes):

@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-#include "kernels/attention_kernel.h"
+#include "kernels/launch/attention_kernel.h"
 
 namespace sparkbench {
 

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <limits>
 
-#include "kernels/pass_dropout.h"
+#include "kernels/strided/pass_dropout.h"
 #include "reference/exact/exact.h"
 #include "reference/exact/exact_backward.h"
 #include "reference/gradient_errors.h"

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "kernels/attention.h"
 #include "kernels/mask/pattern/sparse_mask.h"
 #include "kernels/mask/pattern/test_atoms.h"
+#include "kernels/problem/attention.h"
 
 namespace sparkbench {
 

@@ -6,8 +6,8 @@
 #include <string>
 #include <string_view>
 
-#include "kernels/attention.h"
-#include "kernels/encoder/layer_shape.h"
+#include "kernels/problem/attention.h"
+#include "reference/encoder/layer_shape.h"
 
 namespace sparkbench {
 
@@ -36,7 +36,7 @@ struct CaseProblem : Problem {
   std::optional<std::string> pattern_spec;
   std::optional<std::string> zones_hash;  // hash of the file that the pattern names: masks.h
 
-  /// In 256ths (kernels/dropout.h), unless the candidate has its own.
+  /// In 256ths (kernels/problem/dropout.h), unless the candidate has its own.
   float applied_dropout_p() const { return own_dropout_p.value_or(dropout().applied_p()); }
 };
 

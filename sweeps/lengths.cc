@@ -8,10 +8,10 @@
 #include <stdexcept>
 #include <utility>
 
-#include "kernels/closest_name.h"
-#include "kernels/files/input_file.h"
-#include "kernels/philox.h"
-#include "kernels/split_text.h"
+#include "kernels/base/closest_name.h"
+#include "kernels/base/files/input_file.h"
+#include "kernels/base/philox.h"
+#include "kernels/base/split_text.h"
 #include "sweeps/list_flag.h"
 #include "sweeps/text_hash.h"
 #include "sweeps/usage_error.h"
@@ -26,7 +26,7 @@ constexpr std::string_view kFile = "file:";
 constexpr std::string_view kAllowedInLine =
     "one length, or two (of q and of k), from 0 to 16m (suffix k = 1024, m = 1024k)";
 constexpr std::uint64_t kMostFileBytesOfLengths = std::uint64_t{64} << 20;
-constexpr std::size_t kMostSequences = (std::size_t{1} << 22) - 1;  // kernels/work_lists.cc
+constexpr std::size_t kMostSequences = (std::size_t{1} << 22) - 1;  // kernels/varlen/work_lists.cc
 constexpr std::int64_t kMostTokens = (std::int64_t{1} << 30) - 1;   // kernels/mask/key_mask.h
 constexpr int kDrawRounds = 10;
 constexpr std::uint32_t kDrawStream = 0x6c656e67u;  // "leng": unique to this random stream

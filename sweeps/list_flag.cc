@@ -7,8 +7,8 @@
 #include <charconv>
 #include <cstdint>
 
-#include "kernels/closest_name.h"
-#include "kernels/split_text.h"
+#include "kernels/base/closest_name.h"
+#include "kernels/base/split_text.h"
 #include "sweeps/names.h"
 #include "sweeps/usage_error.h"
 

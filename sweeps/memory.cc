@@ -1,10 +1,10 @@
 #include "sweeps/memory.h"
 
-#include "kernels/ceil_divide.h"
-#include "kernels/half.h"
+#include "kernels/base/ceil_divide.h"
+#include "kernels/base/half.h"
+#include "kernels/base/round_up.h"
+#include "kernels/base/saturating.h"
 #include "kernels/mask/pattern/sparse_mask.h"
-#include "kernels/round_up.h"
-#include "kernels/saturating.h"
 
 namespace sparkbench {
 namespace {

@@ -1,10 +1,10 @@
 // Device memory of a case, known before anything is allocated. Saturates at 2^64 - 1. A fused
-// kernel itself reports its workspace (kernels/attention_kernel.h).
+// kernel itself reports its workspace (kernels/launch/attention_kernel.h).
 #pragma once
 
 #include <cstdint>
 
-#include "kernels/attention.h"
+#include "kernels/problem/attention.h"
 
 namespace sparkbench {
 

@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include "kernels/meant_names.h"
+#include "kernels/base/meant_names.h"
 #include "sweeps/list_flag.h"
 #include "sweeps/usage_error.h"
 

@@ -1,4 +1,4 @@
-"""An encoder layer from PyTorch operations, as in kernels/encoder/layer_shape.h. Import it only
+"""An encoder layer from PyTorch operations, as in reference/encoder/layer_shape.h. Import it only
 with PyTorch; each of its modules can be compiled and scripted."""
 
 from typing import Optional, Tuple

@@ -1,5 +1,5 @@
 """PyTorch's layers on this machine's CPU, against a NumPy layer after
-kernels/encoder/layer_shape.h. Skipped without PyTorch."""
+reference/encoder/layer_shape.h. Skipped without PyTorch."""
 
 import itertools
 import math

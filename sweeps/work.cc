@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "kernels/credited_pairs.h"
+#include "kernels/base/saturating.h"
 #include "kernels/mask/pattern/sparse_mask.h"
-#include "kernels/saturating.h"
+#include "kernels/problem/credited_pairs.h"
 #include "sweeps/memory.h"
 
 namespace sparkbench {

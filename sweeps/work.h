@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
-#include "kernels/attention.h"
+#include "kernels/problem/attention.h"
 
 namespace sparkbench {
 

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "harness/devices/run_outcome.h"
-#include "kernels/attention_kernel.h"
+#include "kernels/launch/attention_kernel.h"
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
 #include "reference/cublas/unfused_part.h"
 #include "results/record/case_record.h"
@@ -88,8 +88,8 @@ class Candidate {
   virtual std::optional<Warning> why_time_is_invalid() const { return std::nullopt; }
   /// The libraries that it calls, and their versions.
   virtual Libraries libraries() const { return {}; }
-  /// Whether its dropout mask differs from that of kernels/dropout.h; it is then verified without
-  /// dropout.
+  /// Whether its dropout mask differs from that of kernels/problem/dropout.h; it is then verified
+  /// without dropout.
   virtual bool draws_own_dropout_mask() const { return false; }
 
   /// Adds the figures of its tile plan for the problem's mask. False without a plan.

@@ -11,9 +11,9 @@
 #include "harness/devices/chip_arithmetic.h"
 #include "harness/devices/emulated_device.h"
 #include "harness/devices/emulated_pass.h"
+#include "kernels/block_sparse/pattern_lists.h"
 #include "kernels/jit/device_sights.h"
-#include "kernels/pattern_lists.h"
-#include "kernels/prepared_chain.h"
+#include "kernels/launch/prepared_chain.h"
 
 namespace sparkbench {
 

@@ -5,8 +5,8 @@
 #include <memory>
 #include <vector>
 
+#include "kernels/problem/sequence_lengths.h"
 #include "kernels/registry.h"
-#include "kernels/sequence_lengths.h"
 
 namespace sparkbench {
 namespace {

@@ -3,10 +3,10 @@
 #include <bit>
 #include <chrono>
 
-#include "kernels/ceil_divide.h"
-#include "kernels/pattern_launches.h"
-#include "kernels/pattern_lists.h"
+#include "kernels/base/ceil_divide.h"
+#include "kernels/block_sparse/pattern_lists.h"
 #include "kernels/registry.h"
+#include "kernels/strided/pattern_launches.h"
 #include "kernels/volta/short_blocks.h"
 
 namespace sparkbench {

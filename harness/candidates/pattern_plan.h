@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "kernels/attention_kernel.h"
+#include "kernels/launch/attention_kernel.h"
 #include "results/record/case_record.h"
 
 namespace sparkbench {

@@ -17,7 +17,7 @@
 #include "harness/cli/options/table_options.h"
 #include "harness/cli/standard_streams.h"
 #include "harness/environment_error.h"
-#include "kernels/meant_names.h"
+#include "kernels/base/meant_names.h"
 #include "results/record/safe_text.h"
 #include "results/store/output_file.h"
 #include "results/study/case_filter.h"

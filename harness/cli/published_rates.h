@@ -4,7 +4,7 @@
 #include <optional>
 #include <string_view>
 
-#include "kernels/attention.h"
+#include "kernels/problem/attention.h"
 
 namespace sparkbench {
 

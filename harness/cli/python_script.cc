@@ -11,7 +11,7 @@
 #include <system_error>
 #include <vector>
 
-#include "kernels/files/file_descriptor.h"
+#include "kernels/base/files/file_descriptor.h"
 
 namespace sparkbench {
 namespace {

@@ -8,7 +8,7 @@
 #include <stdexcept>
 
 #include "harness/environment_error.h"
-#include "kernels/files/input_file.h"
+#include "kernels/base/files/input_file.h"
 #include "sweeps/names.h"
 #include "sweeps/usage_error.h"
 #ifdef SPARKBENCH_HAS_CUDA

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
-#include "kernels/mma_instruction.h"
+#include "kernels/machine/mma_instruction.h"
 
 namespace sparkbench {
 

@@ -7,7 +7,7 @@
     harness/e2e/planted_faults_study.py build-plant --only kMask --sweep # some, only by the sweeps
     harness/e2e/planted_faults_study.py --check                          # the list and the table agree
 
-kernels/planted_fault.h lists the faults. For each of them the study runs `sweep` and `accuracy`
+kernels/base/planted_fault.h lists the faults. For each of them the study runs `sweep` and `accuracy`
 over the grids below, and the kernels' tests of its section, until one of them finds it. Found
 means
     incorrect  a case has the status `incorrect`, by its numbers
@@ -27,7 +27,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-HEADER = ROOT / "kernels/planted_fault.h"
+HEADER = ROOT / "kernels/base/planted_fault.h"
 TABLE = ROOT / "harness/e2e/planted_faults.md"
 
 BATCH = ["--batch", "2", "--heads", "2", "--heads-k", "1"]

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "harness/e2e/test_program.h"
-#include "kernels/half.h"
+#include "kernels/base/half.h"
 #include "reference/tensors/safetensors.h"
 
 namespace sparkbench {

@@ -7,8 +7,8 @@
 
 #include "harness/devices/gpu_memory.h"
 #include "harness/encoder/loaded_layer.h"
-#include "kernels/encoder/gpu_layer.h"
 #include "reference/encoder/exact_gpu_stages.h"
+#include "reference/encoder/gpu_layer.h"
 #include "reference/encoder/layer_data_on_gpu.h"
 #include "sweeps/memory.h"
 

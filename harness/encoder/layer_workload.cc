@@ -10,9 +10,9 @@
 #include "harness/encoder/layer_runner.h"
 #include "harness/model/predictor.h"
 #include "harness/run/case_workload.h"
-#include "kernels/encoder/layer_memory.h"
-#include "kernels/half.h"
-#include "kernels/saturating.h"
+#include "kernels/base/half.h"
+#include "kernels/base/saturating.h"
+#include "reference/encoder/layer_memory.h"
 #include "results/render/number_format.h"
 #include "sweeps/memory.h"
 

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "harness/candidates/candidate.h"
-#include "kernels/encoder/layer_steps.h"
 #include "reference/encoder/layer_data.h"
 #include "reference/encoder/layer_errors.h"
+#include "reference/encoder/layer_steps.h"
 
 namespace sparkbench {
 

@@ -15,7 +15,7 @@
 #include "harness/run/outcome_record.h"
 #include "harness/run/problems/input_warnings.h"
 #include "harness/timing/timing_record.h"
-#include "kernels/saturating.h"
+#include "kernels/base/saturating.h"
 #include "results/record/case_id.h"
 #include "results/record/speedup.h"
 #include "results/render/number_format.h"

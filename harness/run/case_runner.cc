@@ -11,8 +11,8 @@
 
 #include "harness/candidates/known_candidates.h"
 #include "harness/model/predictor.h"
+#include "kernels/base/unsupported_error.h"
 #include "kernels/machine/out_of_device_memory.h"
-#include "kernels/unsupported_error.h"
 #include "results/record/case_id.h"
 #include "results/record/record_fields.h"
 #include "results/render/number_format.h"

@@ -6,7 +6,7 @@
 #include <functional>
 #include <limits>
 
-#include "kernels/unsupported_error.h"
+#include "kernels/base/unsupported_error.h"
 #include "reference/exact/exact.h"
 
 namespace sparkbench {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kernels/acsr/head_dims.h"
-#include "kernels/pass_regions.h"
+#include "kernels/launch/pass_regions.h"
 
 namespace sparkbench::acsr {
 namespace {

@@ -4,8 +4,8 @@
 #include <span>
 
 #include "kernels/acsr/emulated_steps.h"
-#include "kernels/sample.h"
-#include "kernels/tensors.h"
+#include "kernels/base/sample.h"
+#include "kernels/problem/tensors.h"
 
 namespace sparkbench::acsr {
 

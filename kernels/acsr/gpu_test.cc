@@ -10,11 +10,11 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/launch/prepared_chain.h"
 #include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/mask/pattern/sparse_mask.h"
-#include "kernels/prepared_chain.h"
 #include "kernels/registry.h"
-#include "kernels/volta/test_gpu.h"
+#include "kernels/testing/test_gpu.h"
 #include "reference/inputs/inputs.h"
 
 namespace sparkbench {

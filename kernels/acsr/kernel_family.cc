@@ -13,11 +13,11 @@
 #include "kernels/acsr/instance_table.h"
 #include "kernels/acsr/rows_of_mask.h"
 #include "kernels/acsr/volta/instances.h"
-#include "kernels/m8n8k4_code.h"
+#include "kernels/base/saturating.h"
+#include "kernels/launch/m8n8k4_code.h"
+#include "kernels/launch/prepared_chain.h"
 #include "kernels/mask/mask_spec.h"
 #include "kernels/mask/pattern/sparse_mask.h"
-#include "kernels/prepared_chain.h"
-#include "kernels/saturating.h"
 
 namespace sparkbench::acsr {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "kernels/acsr/rows_of_mask.h"
-#include "kernels/ceil_divide.h"
+#include "kernels/base/ceil_divide.h"
 #include "kernels/mask/key_mask.h"
 
 namespace sparkbench::acsr {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "kernels/acsr/rows.h"
-#include "kernels/attention.h"
+#include "kernels/problem/attention.h"
 
 namespace sparkbench::acsr {
 

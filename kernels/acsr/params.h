@@ -5,8 +5,8 @@
 
 #include "kernels/acsr/keys_of_mask.h"
 #include "kernels/acsr/rows_of_mask.h"
-#include "kernels/head_groups.h"
-#include "kernels/tensors.h"
+#include "kernels/problem/head_groups.h"
+#include "kernels/problem/tensors.h"
 #include "kernels/tile/chunked_view.h"
 
 namespace sparkbench::acsr {

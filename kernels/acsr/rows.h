@@ -10,7 +10,7 @@
 // as scores, 0 as probabilities.
 #pragma once
 
-#include "kernels/host_device.h"
+#include "kernels/base/host_device.h"
 #include "kernels/machine/machine.h"
 
 namespace sparkbench::acsr {

@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-#include "kernels/attention_kernel.h"
+#include "kernels/launch/attention_kernel.h"
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
 #include "kernels/registry.h"
 

@@ -6,9 +6,9 @@
 
 #include "kernels/api/gpu.h"
 #include "kernels/api/status.h"
-#include "kernels/ceil_divide.h"
+#include "kernels/base/ceil_divide.h"
 #include "kernels/machine/cuda_resources.h"
-#include "kernels/pass_dropout.h"
+#include "kernels/strided/pass_dropout.h"
 
 namespace sparkbench {
 namespace {

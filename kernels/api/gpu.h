@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <memory>
 
-#include "kernels/attention.h"
+#include "kernels/problem/attention.h"
 
 struct CUstream_st;  // *cudaStream_t
 

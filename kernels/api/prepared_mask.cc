@@ -9,7 +9,7 @@
 
 #include "kernels/jit/device_sights.h"
 #include "kernels/mask/pattern/zones_file.h"
-#include "kernels/pass_dropout.h"
+#include "kernels/strided/pass_dropout.h"
 
 namespace sparkbench {
 namespace {

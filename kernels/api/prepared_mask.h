@@ -13,10 +13,10 @@
 #include <tuple>
 #include <utility>
 
-#include "kernels/attention_kernel.h"
+#include "kernels/block_sparse/pattern_lists.h"
+#include "kernels/launch/attention_kernel.h"
 #include "kernels/mask/pattern/pattern_spec.h"
 #include "kernels/mask/pattern/sparse_mask.h"
-#include "kernels/pattern_lists.h"
 
 namespace sparkbench {
 

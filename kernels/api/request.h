@@ -8,7 +8,7 @@
 
 #include "kernels/api/prepared_mask.h"
 #include "kernels/api/spark_attention.h"
-#include "kernels/attention_kernel.h"
+#include "kernels/launch/attention_kernel.h"
 
 namespace sparkbench {
 
@@ -26,7 +26,7 @@ struct Request {
   std::uint64_t workspace_bytes(Pass pass) const;
 };
 
-/// The same of packed sequences (kernels/packed.h).
+/// The same of packed sequences (kernels/problem/packed.h).
 struct PackedRequest : Request {
   int sequences;
 

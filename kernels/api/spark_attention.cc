@@ -3,7 +3,7 @@
 #include "kernels/api/calls.h"
 #include "kernels/api/request.h"
 #include "kernels/api/status.h"
-#include "kernels/pass_dropout.h"
+#include "kernels/strided/pass_dropout.h"
 
 namespace sparkbench {
 namespace {

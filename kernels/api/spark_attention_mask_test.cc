@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "kernels/api/test_api_masks.h"
-#include "kernels/volta/test_sparse.h"
+#include "kernels/testing/test_sparse.h"
 
 namespace sparkbench {
 namespace {

@@ -7,8 +7,8 @@
 #include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
 #include "kernels/mask/pattern/sparse_mask.h"
-#include "kernels/pass_dropout.h"
 #include "kernels/registry.h"
+#include "kernels/strided/pass_dropout.h"
 #include "reference/inputs/inputs.h"
 
 namespace sparkbench {

@@ -5,7 +5,7 @@
 
 #include "kernels/api/test_api.h"
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
-#include "kernels/test_packed.h"
+#include "kernels/testing/test_packed.h"
 
 namespace sparkbench {
 namespace {

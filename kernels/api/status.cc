@@ -4,8 +4,8 @@
 #include <exception>
 #include <new>
 
+#include "kernels/base/unsupported_error.h"
 #include "kernels/machine/out_of_device_memory.h"
-#include "kernels/unsupported_error.h"
 
 namespace sparkbench {
 namespace {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "kernels/api/spark_attention.h"
-#include "kernels/attention.h"
+#include "kernels/problem/attention.h"
 
 namespace sparkbench {
 

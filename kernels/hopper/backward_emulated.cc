@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/forward_launch.h"
+#include "kernels/block_sparse/listed_emulated.h"
 #include "kernels/hopper/backward/carried_kernel.h"
 #include "kernels/hopper/backward/dq_kernel.h"
 #include "kernels/hopper/backward/kernel.h"
@@ -15,9 +15,9 @@
 #include "kernels/hopper/backward_workspace.h"
 #include "kernels/hopper/dispatch.h"
 #include "kernels/hopper/items_emulated.h"
-#include "kernels/listed_emulated.h"
+#include "kernels/launch/forward_launch.h"
+#include "kernels/launch/pass_regions.h"
 #include "kernels/mask/pattern/sparse_mask.h"
-#include "kernels/pass_regions.h"
 
 namespace sparkbench::hopper {
 namespace {

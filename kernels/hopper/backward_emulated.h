@@ -1,16 +1,16 @@
 // Runs the Hopper backward kernels on the emulated machine.
 #pragma once
 
+#include "kernels/base/sample.h"
 #include "kernels/hopper/dq_form.h"
 #include "kernels/machine/emulated/blocks/launch.h"
-#include "kernels/sample.h"
-#include "kernels/tensors.h"
+#include "kernels/problem/tensors.h"
 
 namespace sparkbench::hopper {
 
 /// `tensors` are host pointers. Of a sample dQ of its query tiles and dK and dV of its key tiles
 /// are computed, with what their blocks have besides. The problem may have a pattern, but no passes
-/// (kernels/passes_emulated.h); a pattern's dQ is formed alone.
+/// (kernels/strided/passes_emulated.h); a pattern's dQ is formed alone.
 EmulationReport emulate_backward(const Problem& problem, const BackwardTensors& tensors,
                                  const EmulationOptions& options, DqForm dq,
                                  const BackwardSample& sample);

@@ -1,4 +1,5 @@
-#include "kernels/ceil_divide.h"
+#include "kernels/base/ceil_divide.h"
+#include "kernels/block_sparse/merge_gpu.h"
 #include "kernels/hopper/backward/carried_kernel.h"
 #include "kernels/hopper/backward/dq_kernel.h"
 #include "kernels/hopper/backward/kernel.h"
@@ -10,8 +11,7 @@
 #include "kernels/hopper/launch.cuh"
 #include "kernels/hopper/packed_workspace.h"
 #include "kernels/machine/tensor_copy/tensor_map_gpu.h"
-#include "kernels/merge_gpu.h"
-#include "kernels/work_lists_gpu.h"
+#include "kernels/varlen/work_lists_gpu.h"
 
 namespace sparkbench::hopper {
 

@@ -1,10 +1,10 @@
 // Launches the Hopper backward kernels on the current GPU.
 #pragma once
 
+#include "kernels/block_sparse/pattern_lists.h"
 #include "kernels/hopper/dq_form.h"
-#include "kernels/packed.h"
-#include "kernels/pattern_lists.h"
-#include "kernels/tensors.h"
+#include "kernels/problem/packed.h"
+#include "kernels/problem/tensors.h"
 
 struct CUstream_st;
 

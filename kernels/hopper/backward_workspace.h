@@ -2,11 +2,11 @@
 // its launches. C++17, for both machines.
 #pragma once
 
-#include "kernels/ceil_divide.h"
+#include "kernels/base/ceil_divide.h"
+#include "kernels/base/saturating.h"
+#include "kernels/block_sparse/pattern_parts.h"
 #include "kernels/hopper/backward/params.h"
 #include "kernels/hopper/dq_form.h"
-#include "kernels/pattern_parts.h"
-#include "kernels/saturating.h"
 
 namespace sparkbench::hopper {
 

@@ -6,13 +6,13 @@
 #include <stdexcept>
 #include <string>
 
-#include "kernels/attention.h"
-#include "kernels/ceil_divide.h"
+#include "kernels/base/ceil_divide.h"
+#include "kernels/block_sparse/sparse_lists.h"
 #include "kernels/hopper/instances.h"
 #include "kernels/mask/pattern/grid.h"
-#include "kernels/sparse_lists.h"
+#include "kernels/problem/attention.h"
 #include "kernels/tile/chunked_view.h"
-#include "kernels/work_lists.h"
+#include "kernels/varlen/work_lists.h"
 
 namespace sparkbench::hopper {
 

@@ -1,12 +1,12 @@
 #include "kernels/hopper/forward_emulated.h"
 
-#include "kernels/ceil_divide.h"
-#include "kernels/forward_launch.h"
+#include "kernels/base/ceil_divide.h"
+#include "kernels/block_sparse/listed_emulated.h"
 #include "kernels/hopper/dispatch.h"
 #include "kernels/hopper/forward/kernel.h"
 #include "kernels/hopper/items_emulated.h"
-#include "kernels/listed_emulated.h"
-#include "kernels/pass_regions.h"
+#include "kernels/launch/forward_launch.h"
+#include "kernels/launch/pass_regions.h"
 
 namespace sparkbench::hopper {
 namespace {

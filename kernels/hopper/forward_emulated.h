@@ -3,17 +3,17 @@
 
 #include <span>
 
+#include "kernels/base/sample.h"
 #include "kernels/hopper/row_form.h"
 #include "kernels/machine/emulated/blocks/launch.h"
-#include "kernels/sample.h"
-#include "kernels/tensors.h"
+#include "kernels/problem/tensors.h"
 
 namespace sparkbench::hopper {
 
 /// `tensors` are host pointers. `tiles` names the query tiles to compute; empty means all of them.
 /// What the kernel's blocks hold besides these tiles is computed too; other rows are neither read
-/// nor written. The problem may have a pattern, but no passes (kernels/passes_emulated.h); rows of
-/// a pattern have a form of their own.
+/// nor written. The problem may have a pattern, but no passes (kernels/strided/passes_emulated.h);
+/// rows of a pattern have a form of their own.
 EmulationReport emulate_forward(const Problem& problem, const ForwardTensors& tensors,
                                 const EmulationOptions& options, RowForm form,
                                 std::span<const SampleTile> tiles);

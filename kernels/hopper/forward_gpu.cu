@@ -1,12 +1,12 @@
-#include "kernels/ceil_divide.h"
+#include "kernels/base/ceil_divide.h"
+#include "kernels/block_sparse/merge_gpu.h"
+#include "kernels/block_sparse/pattern_parts.h"
 #include "kernels/hopper/dispatch.h"
 #include "kernels/hopper/forward/kernel.h"
 #include "kernels/hopper/forward_gpu.h"
 #include "kernels/hopper/launch.cuh"
 #include "kernels/machine/tensor_copy/tensor_map_gpu.h"
-#include "kernels/merge_gpu.h"
-#include "kernels/pattern_parts.h"
-#include "kernels/work_lists_gpu.h"
+#include "kernels/varlen/work_lists_gpu.h"
 
 namespace sparkbench::hopper {
 

@@ -1,10 +1,10 @@
 // Launches the Hopper forward kernels on the current GPU.
 #pragma once
 
+#include "kernels/block_sparse/pattern_lists.h"
 #include "kernels/hopper/row_form.h"
-#include "kernels/packed.h"
-#include "kernels/pattern_lists.h"
-#include "kernels/tensors.h"
+#include "kernels/problem/packed.h"
+#include "kernels/problem/tensors.h"
 
 struct CUstream_st;
 
@@ -18,7 +18,7 @@ void launch_forward(const Problem& problem, const ForwardTensors& tensors, RowFo
 
 /// The problem has a pattern. `lists` has from `first` on those of the problem, and `memory` is
 /// where they were copied to, aligned to 16 bytes; `workspace` has the bytes of
-/// ForwardPartsWorkspace (kernels/pattern_parts.h), and is aligned to 256 bytes.
+/// ForwardPartsWorkspace (kernels/block_sparse/pattern_parts.h), and is aligned to 256 bytes.
 void launch_sparse_forward(const Problem& problem, const ForwardTensors& tensors, void* workspace,
                            const PatternLists& lists, int first, const void* memory,
                            CUstream_st* stream);

@@ -3,7 +3,7 @@
 #include <array>
 #include <cstddef>
 
-#include "kernels/ceil_divide.h"
+#include "kernels/base/ceil_divide.h"
 
 namespace sparkbench::hopper {
 namespace {

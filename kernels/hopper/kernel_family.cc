@@ -5,6 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "kernels/block_sparse/pattern_lists.h"
+#include "kernels/block_sparse/pattern_parts.h"
 #include "kernels/hopper/backward/round_dq.h"
 #include "kernels/hopper/backward/row_statistics.h"
 #include "kernels/hopper/backward_emulated.h"
@@ -15,10 +17,8 @@
 #include "kernels/hopper/forward_gpu.h"
 #include "kernels/hopper/packed_emulated.h"
 #include "kernels/hopper/packed_workspace.h"
-#include "kernels/passes_emulated.h"
-#include "kernels/passes_gpu.h"
-#include "kernels/pattern_lists.h"
-#include "kernels/pattern_parts.h"
+#include "kernels/strided/passes_emulated.h"
+#include "kernels/strided/passes_gpu.h"
 
 namespace sparkbench::hopper {
 namespace {

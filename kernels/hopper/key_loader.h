@@ -4,11 +4,11 @@
 
 #include <type_traits>
 
+#include "kernels/base/planted_fault.h"
 #include "kernels/hopper/row_runs.h"
 #include "kernels/hopper/stage_ring.h"
 #include "kernels/hopper/tile_copies.h"
 #include "kernels/hopper/walked_tile.h"
-#include "kernels/planted_fault.h"
 
 namespace sparkbench::hopper {
 

@@ -2,9 +2,9 @@
 // (tile/sparse_list.h), to the workspace.
 #pragma once
 
+#include "kernels/base/planted_fault.h"
 #include "kernels/hopper/tile/accumulator.h"
 #include "kernels/hopper/tile/swizzled_panels.h"
-#include "kernels/planted_fault.h"
 #include "kernels/tile/chunked_view.h"
 #include "kernels/tile/sparse_list.h"
 

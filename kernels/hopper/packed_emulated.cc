@@ -2,8 +2,6 @@
 
 #include <vector>
 
-#include "kernels/emulated_work_list.h"
-#include "kernels/emulated_work_list_sample.h"
 #include "kernels/hopper/backward/dq_kernel.h"
 #include "kernels/hopper/backward/kernel.h"
 #include "kernels/hopper/backward/round_dq.h"
@@ -11,7 +9,9 @@
 #include "kernels/hopper/forward/kernel.h"
 #include "kernels/hopper/items_emulated.h"
 #include "kernels/hopper/packed_workspace.h"
-#include "kernels/pass_regions.h"
+#include "kernels/launch/pass_regions.h"
+#include "kernels/varlen/emulated_work_list.h"
+#include "kernels/varlen/emulated_work_list_sample.h"
 
 namespace sparkbench::hopper {
 namespace {

@@ -1,13 +1,13 @@
-// Packed sequences (kernels/packed.h) in the Hopper kernels, on the emulated machine.
+// Packed sequences (kernels/problem/packed.h) in the Hopper kernels, on the emulated machine.
 #pragma once
 
 #include <span>
 
+#include "kernels/base/sample.h"
 #include "kernels/hopper/dq_form.h"
 #include "kernels/machine/emulated/blocks/launch.h"
-#include "kernels/packed.h"
-#include "kernels/sample.h"
-#include "kernels/tensors.h"
+#include "kernels/problem/packed.h"
+#include "kernels/problem/tensors.h"
 
 namespace sparkbench::hopper {
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "kernels/hopper/test_gpu.h"
-#include "kernels/test_options.h"
-#include "kernels/test_packed_gpu.h"
+#include "kernels/testing/test_options.h"
+#include "kernels/testing/test_packed_gpu.h"
 
 namespace sparkbench {
 namespace {

@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "kernels/hopper/test_inputs.h"
-#include "kernels/test_packed_alone.h"
 #include "kernels/testing/nightly.h"
-#include "kernels/volta/test_problems.h"
+#include "kernels/testing/test_packed_alone.h"
+#include "kernels/testing/test_problems.h"
 
 namespace sparkbench {
 namespace {

@@ -2,11 +2,11 @@
 // queries. C++17, for both machines.
 #pragma once
 
+#include "kernels/base/saturating.h"
+#include "kernels/block_sparse/pattern_parts.h"
 #include "kernels/hopper/backward/params.h"
 #include "kernels/hopper/dispatch.h"
 #include "kernels/hopper/dq_form.h"
-#include "kernels/pattern_parts.h"
-#include "kernels/saturating.h"
 
 namespace sparkbench::hopper {
 

@@ -2,11 +2,11 @@
 // its warpgroup sees. What the kernels over blocks of queries share.
 #pragma once
 
+#include "kernels/base/planted_fault.h"
 #include "kernels/hopper/block_roles.h"
 #include "kernels/hopper/key_loader.h"
 #include "kernels/hopper/output_rows.h"
 #include "kernels/hopper/tile/swizzled_panels.h"
-#include "kernels/planted_fault.h"
 #include "kernels/tile/mask.h"
 
 namespace sparkbench::hopper {

@@ -7,10 +7,10 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/pattern_lists.h"
+#include "kernels/block_sparse/pattern_lists.h"
 #include "kernels/testing/nightly.h"
-#include "kernels/volta/test_problems.h"
-#include "kernels/volta/test_sparse_checks.h"
+#include "kernels/testing/test_problems.h"
+#include "kernels/testing/test_sparse_checks.h"
 
 namespace sparkbench {
 namespace {

@@ -3,10 +3,10 @@
 // every warp that multiplies has let go of it.
 #pragma once
 
+#include "kernels/base/planted_fault.h"
 #include "kernels/hopper/block_plan.h"
 #include "kernels/machine/tensor_copy/tensor_map.h"
 #include "kernels/mask/key_mask.h"
-#include "kernels/planted_fault.h"
 
 namespace sparkbench::hopper {
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/registry.h"
-#include "kernels/volta/test_gpu.h"
+#include "kernels/testing/test_gpu.h"
 
 namespace sparkbench::hopper {
 

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstddef>
 
-#include "kernels/attention.h"
-#include "kernels/half.h"
+#include "kernels/base/half.h"
+#include "kernels/problem/attention.h"
 #include "reference/inputs/inputs.h"
 
 namespace sparkbench::hopper {

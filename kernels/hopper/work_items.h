@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "kernels/host_device.h"
+#include "kernels/base/host_device.h"
 #include "kernels/mask/key_mask.h"
 
 namespace sparkbench::hopper {

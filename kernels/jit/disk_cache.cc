@@ -13,7 +13,7 @@
 #include <mutex>
 #include <set>
 
-#include "kernels/files/temporary_file.h"
+#include "kernels/base/files/temporary_file.h"
 
 namespace sparkbench {
 namespace {

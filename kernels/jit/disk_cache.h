@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "kernels/files/file_descriptor.h"
+#include "kernels/base/files/file_descriptor.h"
 
 namespace sparkbench {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string>
 
-#include "kernels/ceil_divide.h"
+#include "kernels/base/ceil_divide.h"
 #include "kernels/mask/predicate/device_source.h"
 
 namespace sparkbench {

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "kernels/sparse_lists.h"
+#include "kernels/block_sparse/sparse_lists.h"
 
 namespace sparkbench {
 

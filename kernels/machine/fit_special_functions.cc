@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <exception>
 
-#include "kernels/half.h"
+#include "kernels/base/half.h"
 #include "kernels/machine/emulated/special_functions/fit_coefficients.h"
 #include "kernels/machine/sfu_probe.h"
 

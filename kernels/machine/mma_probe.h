@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include "kernels/half.h"
+#include "kernels/base/half.h"
 
 namespace sparkbench {
 

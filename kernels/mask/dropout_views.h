@@ -1,4 +1,4 @@
-// Where the dropout mask (kernels/dropout.h) has a pair of a pattern that is run as passes
+// Where the dropout mask (kernels/problem/dropout.h) has a pair of a pattern that is run as passes
 // (pattern/mask_passes.h), or in the order of a grid (pattern/grid_order.h): each visible pair has
 // a place of its own, and a kernel finds those of its pairs as one over any other sequences does.
 //

@@ -6,9 +6,9 @@
 #include <stdexcept>
 #include <vector>
 
+#include "kernels/base/split_text.h"
 #include "kernels/mask/mask_table.h"
 #include "kernels/mask/meant_mask.h"
-#include "kernels/split_text.h"
 
 namespace sparkbench {
 namespace {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/meant_names.h"
+#include "kernels/base/meant_names.h"
 
 namespace sparkbench {
 

@@ -5,8 +5,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "kernels/host_device.h"
-#include "kernels/tensors.h"
+#include "kernels/base/host_device.h"
+#include "kernels/problem/tensors.h"
 
 namespace sparkbench {
 

@@ -1,5 +1,5 @@
-// The dropout mask (kernels/dropout.h) in registers: a word for 16 rows and 64 keys of a lane's
-// scores, and how it is applied to them.
+// The dropout mask (kernels/problem/dropout.h) in registers: a word for 16 rows and 64 keys of a
+// lane's scores, and how it is applied to them.
 //
 // Element n of strand s of a step (layout.h), of key
 //   first key + 8 i + 2 * pair(lane, s) + e,  e = 0 or 1,
@@ -7,7 +7,7 @@
 // the first of 64 the word is shifted, so i counts from these.
 #pragma once
 
-#include "kernels/planted_fault.h"
+#include "kernels/base/planted_fault.h"
 #include "kernels/tile/dropout_offset.h"
 #include "kernels/tile/layout.h"
 

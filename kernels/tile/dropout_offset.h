@@ -1,9 +1,10 @@
-// A call's offset of the dropout mask (kernels/dropout.h) where kernels find it: in memory of the
-// device, so that a CUDA graph draws another mask each time it is replayed, or in the parameters.
+// A call's offset of the dropout mask (kernels/problem/dropout.h) where kernels find it: in memory
+// of the device, so that a CUDA graph draws another mask each time it is replayed, or in the
+// parameters.
 #pragma once
 
-#include "kernels/dropout.h"
-#include "kernels/planted_fault.h"
+#include "kernels/base/planted_fault.h"
+#include "kernels/problem/dropout.h"
 
 namespace sparkbench {
 

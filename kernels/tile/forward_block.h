@@ -4,7 +4,7 @@
 // Layout, a Scale and kHasDropout.
 #pragma once
 
-#include "kernels/planted_fault.h"
+#include "kernels/base/planted_fault.h"
 #include "kernels/tile/forward_params.h"
 #include "kernels/tile/softmax.h"
 

@@ -1,9 +1,9 @@
 // What a forward kernel is launched with: the same on a GPU and on the emulated machine.
 #pragma once
 
-#include "kernels/head_groups.h"
-#include "kernels/planted_fault.h"
-#include "kernels/tensors.h"
+#include "kernels/base/planted_fault.h"
+#include "kernels/problem/head_groups.h"
+#include "kernels/problem/tensors.h"
 #include "kernels/tile/chunked_view.h"
 #include "kernels/tile/log2e.h"
 #include "kernels/tile/sparse_list.h"
@@ -15,7 +15,7 @@ namespace sparkbench {
 /// fill the last wave: block b of a head then has the b-th of its tiles of rows from the end.
 inline bool launches_last_tile_first(const KeyMask& mask) { return mask.grows(); }
 
-/// Of a Config whose kIsPacked is true for packed sequences: kernels/packed.h. Of one whose
+/// Of a Config whose kIsPacked is true for packed sequences: kernels/problem/packed.h. Of one whose
 /// kIsSparse is true for a pattern.
 struct ForwardParams {
   ChunkedView<const Half> q, k, v;

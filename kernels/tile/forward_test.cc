@@ -4,11 +4,11 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/forward_launch.h"
+#include "kernels/launch/forward_launch.h"
+#include "kernels/launch/pass_regions.h"
 #include "kernels/machine/emulated/machine.h"
-#include "kernels/pass_regions.h"
+#include "kernels/testing/test_problems.h"
 #include "kernels/tile/test_forward.h"
-#include "kernels/volta/test_problems.h"
 #include "reference/error_metrics.h"
 #include "reference/exact/exact.h"
 #include "reference/inputs/inputs.h"

@@ -4,7 +4,7 @@
 //
 // A lane's scores of a step (kStepKeys keys) are kElements numbers in one Fragment, in kStrands
 // strands: the elements of a strand are of one row, and of keys that one block of the dropout
-// mask has (kernels/dropout.h). Element n of a strand is the key
+// mask has (kernels/problem/dropout.h). Element n of a strand is the key
 //   first key + kStepKeys * step + 2 * pair(lane, strand) + key(n)
 // for n = 0 .. kStrandElements - 1, where key(n) is the same for every lane.
 //
@@ -28,7 +28,7 @@
 //   reduce_row(machine, value, combine)  a row's value over the lanes that share the row
 #pragma once
 
-#include "kernels/host_device.h"
+#include "kernels/base/host_device.h"
 
 namespace sparkbench {
 

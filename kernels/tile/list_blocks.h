@@ -9,7 +9,7 @@
 
 #include <cstring>
 
-#include "kernels/planted_fault.h"
+#include "kernels/base/planted_fault.h"
 #include "kernels/tile/work_list.h"
 
 namespace sparkbench {

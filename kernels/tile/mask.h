@@ -3,8 +3,8 @@
 
 #include <cmath>
 
+#include "kernels/base/planted_fault.h"
 #include "kernels/mask/key_mask.h"
-#include "kernels/planted_fault.h"
 #include "kernels/tile/layout.h"
 
 namespace sparkbench {

@@ -2,7 +2,7 @@
 // what parts have of the same rows together, as merge_passes.h has it for passes over all rows.
 #pragma once
 
-#include "kernels/planted_fault.h"
+#include "kernels/base/planted_fault.h"
 #include "kernels/tile/merge_passes.h"
 #include "kernels/tile/sparse_list.h"
 

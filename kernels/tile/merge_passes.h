@@ -10,9 +10,9 @@
 
 #include <cmath>
 
-#include "kernels/ceil_divide.h"
+#include "kernels/base/ceil_divide.h"
+#include "kernels/base/planted_fault.h"
 #include "kernels/machine/machine.h"
-#include "kernels/planted_fault.h"
 #include "kernels/tile/chunked_view.h"
 #include "kernels/tile/log2e.h"
 

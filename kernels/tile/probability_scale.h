@@ -11,9 +11,9 @@
 //              formed by a multiplication, which keeps subnormals.
 #pragma once
 
-#include "kernels/attention.h"
-#include "kernels/half.h"
-#include "kernels/host_device.h"
+#include "kernels/base/half.h"
+#include "kernels/base/host_device.h"
+#include "kernels/problem/attention.h"
 
 namespace sparkbench {
 

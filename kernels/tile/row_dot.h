@@ -1,8 +1,8 @@
 // D = rowsum(dO * O) of a query, which the backward pass subtracts from dP.
 #pragma once
 
-#include "kernels/half.h"
-#include "kernels/host_device.h"
+#include "kernels/base/half.h"
+#include "kernels/base/host_device.h"
 #include "kernels/machine/machine.h"
 
 namespace sparkbench {

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "kernels/planted_fault.h"
+#include "kernels/base/planted_fault.h"
 #include "kernels/tile/log2e.h"
 #include "kernels/tile/probability_scale.h"
 

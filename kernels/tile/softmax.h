@@ -10,7 +10,7 @@
 
 #include <cmath>
 
-#include "kernels/planted_fault.h"
+#include "kernels/base/planted_fault.h"
 #include "kernels/tile/layout.h"
 
 namespace sparkbench {

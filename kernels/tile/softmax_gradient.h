@@ -1,7 +1,7 @@
 // The element-wise part of the backward pass: from scores S and dP = dO V^T to P and dS.
 #pragma once
 
-#include "kernels/planted_fault.h"
+#include "kernels/base/planted_fault.h"
 #include "kernels/tile/layout.h"
 #include "kernels/tile/row_statistics.h"
 

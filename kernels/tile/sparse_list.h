@@ -1,14 +1,15 @@
 // The tiles of scores that each block of a launch visits where the mask is a pattern
-// (mask/pattern/): lists that kernels/sparse_lists.h makes once for a pattern and its lengths, in
-// device memory. A tile is full, or cut: then words of bits say which pairs are visible.
+// (mask/pattern/): lists that kernels/block_sparse/sparse_lists.h makes once for a pattern and its
+// lengths, in device memory. A tile is full, or cut: then words of bits say which pairs are
+// visible.
 #pragma once
 
 #include <cstdint>
 
-#include "kernels/head_groups.h"
+#include "kernels/base/planted_fault.h"
 #include "kernels/machine/machine.h"
 #include "kernels/mask/key_mask.h"
-#include "kernels/planted_fault.h"
+#include "kernels/problem/head_groups.h"
 #include "kernels/tile/row_order.h"
 
 namespace sparkbench {

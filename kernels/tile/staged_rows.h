@@ -4,8 +4,8 @@
 
 #include <cstddef>
 
-#include "kernels/half.h"
-#include "kernels/host_device.h"
+#include "kernels/base/half.h"
+#include "kernels/base/host_device.h"
 #include "kernels/machine/machine.h"
 #include "kernels/tile/row_order.h"
 

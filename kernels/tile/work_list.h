@@ -1,12 +1,12 @@
-// Which rows or keys of which packed sequence (kernels/packed.h) each block of a launch has: a list
-// that list_blocks.h writes before the launch, longest first, or in relay.
+// Which rows or keys of which packed sequence (kernels/problem/packed.h) each block of a launch
+// has: a list that list_blocks.h writes before the launch, longest first, or in relay.
 #pragma once
 
 #include <type_traits>
 
+#include "kernels/base/planted_fault.h"
 #include "kernels/machine/machine.h"
 #include "kernels/mask/key_mask.h"
-#include "kernels/planted_fault.h"
 
 namespace sparkbench {
 

@@ -6,9 +6,9 @@
 #include <set>
 #include <string>
 
-#include "kernels/forward_launch.h"
+#include "kernels/launch/forward_launch.h"
+#include "kernels/launch/pass_regions.h"
 #include "kernels/machine/emulated/machine.h"
-#include "kernels/pass_regions.h"
 #include "kernels/volta/backward/rows.h"
 #include "kernels/volta/backward/schedules.h"
 #include "kernels/volta/backward/workspace.h"

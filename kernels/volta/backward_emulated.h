@@ -1,9 +1,9 @@
 // Runs the Volta backward kernels on the emulated machine.
 #pragma once
 
+#include "kernels/base/sample.h"
 #include "kernels/machine/emulated/blocks/launch.h"
-#include "kernels/sample.h"
-#include "kernels/tensors.h"
+#include "kernels/problem/tensors.h"
 
 namespace sparkbench::volta {
 

@@ -1,7 +1,7 @@
 // Launches the Volta backward kernels on the current GPU.
 #pragma once
 
-#include "kernels/tensors.h"
+#include "kernels/problem/tensors.h"
 #include "kernels/volta/backward/params.h"
 
 struct CUstream_st;

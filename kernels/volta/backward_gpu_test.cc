@@ -9,9 +9,9 @@
 
 #include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/registry.h"
+#include "kernels/testing/test_gpu.h"
+#include "kernels/testing/test_problems.h"
 #include "kernels/volta/backward/relay_plan.h"
-#include "kernels/volta/test_gpu.h"
-#include "kernels/volta/test_problems.h"
 #include "reference/exact/exact_backward.h"
 #include "reference/gradient_errors.h"
 #include "reference/inputs/inputs.h"

@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "kernels/ceil_divide.h"
+#include "kernels/base/ceil_divide.h"
 #include "kernels/volta/backward/relay_plan.h"
 #include "kernels/volta/instances.h"
 #include "kernels/volta/short_blocks.h"

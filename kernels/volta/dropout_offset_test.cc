@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "kernels/registry.h"
-#include "kernels/test_options.h"
+#include "kernels/testing/test_options.h"
 #include "reference/inputs/inputs.h"
 
 namespace sparkbench {

@@ -1,8 +1,8 @@
 #include "kernels/volta/forward_emulated.h"
 
-#include "kernels/forward_launch.h"
+#include "kernels/launch/forward_launch.h"
+#include "kernels/launch/pass_regions.h"
 #include "kernels/machine/emulated/machine.h"
-#include "kernels/pass_regions.h"
 #include "kernels/volta/dispatch.h"
 #include "kernels/volta/forward/schedules.h"
 

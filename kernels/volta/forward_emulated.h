@@ -3,9 +3,9 @@
 
 #include <span>
 
+#include "kernels/base/sample.h"
 #include "kernels/machine/emulated/blocks/launch.h"
-#include "kernels/sample.h"
-#include "kernels/tensors.h"
+#include "kernels/problem/tensors.h"
 
 namespace sparkbench::volta {
 

@@ -1,7 +1,7 @@
 // Launches the Volta forward kernel on the current GPU.
 #pragma once
 
-#include "kernels/tensors.h"
+#include "kernels/problem/tensors.h"
 
 struct CUstream_st;
 

@@ -43,7 +43,7 @@ template <Accumulator kAccumulator, int kHeadDim>
 struct RoundDqConfig
     : BackwardRowsShape<kAccumulator, kHeadDim, least_head_dim_of_64_kib(kHeadDim)> {};
 
-/// A configuration for packed sequences (kernels/packed.h).
+/// A configuration for packed sequences (kernels/problem/packed.h).
 template <class Config>
 struct Packed : Config {
   static constexpr bool kIsPacked = true;

@@ -5,11 +5,11 @@
 #include <string>
 #include <utility>
 
-#include "kernels/ceil_divide.h"
-#include "kernels/emulated_work_list.h"
+#include "kernels/base/ceil_divide.h"
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
 #include "kernels/mask/pattern/sparse_mask.h"
 #include "kernels/tile/forward_params.h"
+#include "kernels/varlen/emulated_work_list.h"
 #include "kernels/volta/backward/params.h"
 #include "kernels/volta/backward/relay_plan.h"
 #include "kernels/volta/backward/workspace.h"

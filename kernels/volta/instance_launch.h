@@ -1,8 +1,8 @@
-// The launches of this folder's instances (kernels/instance_launch.h).
+// The launches of this folder's instances (kernels/launch/instance_launch.h).
 #pragma once
 
-#include "kernels/instance_launch.h"
-#include "kernels/kernel_instance.h"
+#include "kernels/launch/instance_launch.h"
+#include "kernels/launch/kernel_instance.h"
 
 namespace sparkbench::volta {
 

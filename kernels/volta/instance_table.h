@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "kernels/kernel_instance.h"
+#include "kernels/launch/kernel_instance.h"
 
 namespace sparkbench::volta {
 

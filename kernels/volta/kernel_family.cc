@@ -5,10 +5,10 @@
 #include <string>
 #include <utility>
 
-#include "kernels/m8n8k4_code.h"
-#include "kernels/passes_emulated.h"
-#include "kernels/passes_gpu.h"
-#include "kernels/pattern_lists.h"
+#include "kernels/block_sparse/pattern_lists.h"
+#include "kernels/launch/m8n8k4_code.h"
+#include "kernels/strided/passes_emulated.h"
+#include "kernels/strided/passes_gpu.h"
 #include "kernels/tile/chunked_view.h"
 #include "kernels/volta/backward/workspace.h"
 #include "kernels/volta/backward_emulated.h"

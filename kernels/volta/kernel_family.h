@@ -1,7 +1,7 @@
 // The kernels of this folder, for the registry.
 #pragma once
 
-#include "kernels/attention_kernel.h"
+#include "kernels/launch/attention_kernel.h"
 
 namespace sparkbench::volta {
 

@@ -13,7 +13,7 @@
 #include "kernels/mask/pattern/ordered_pattern.h"
 #include "kernels/mask/pattern/test_orders.h"
 #include "kernels/testing/nightly.h"
-#include "kernels/volta/test_sparse_checks.h"
+#include "kernels/testing/test_sparse_checks.h"
 
 namespace sparkbench {
 namespace {

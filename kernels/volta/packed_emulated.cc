@@ -5,10 +5,10 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/emulated_work_list.h"
-#include "kernels/emulated_work_list_sample.h"
+#include "kernels/launch/pass_regions.h"
 #include "kernels/machine/emulated/machine.h"
-#include "kernels/pass_regions.h"
+#include "kernels/varlen/emulated_work_list.h"
+#include "kernels/varlen/emulated_work_list_sample.h"
 #include "kernels/volta/backward/rows.h"
 #include "kernels/volta/backward/schedules.h"
 #include "kernels/volta/backward/workspace.h"

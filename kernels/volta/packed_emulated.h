@@ -1,12 +1,12 @@
-// Runs the Volta kernels on the emulated machine, for packed sequences (kernels/packed.h).
+// Runs the Volta kernels on the emulated machine, for packed sequences (kernels/problem/packed.h).
 #pragma once
 
 #include <span>
 
+#include "kernels/base/sample.h"
 #include "kernels/machine/emulated/blocks/launch.h"
-#include "kernels/packed.h"
-#include "kernels/sample.h"
-#include "kernels/tensors.h"
+#include "kernels/problem/packed.h"
+#include "kernels/problem/tensors.h"
 
 namespace sparkbench::volta {
 

@@ -1,3 +1,4 @@
+#include "kernels/varlen/work_lists_gpu.h"
 #include "kernels/volta/backward/rows.h"
 #include "kernels/volta/backward/schedules.h"
 #include "kernels/volta/dispatch.h"
@@ -5,7 +6,6 @@
 #include "kernels/volta/launch.cuh"
 #include "kernels/volta/packed_gpu.h"
 #include "kernels/volta/packed_lists.h"
-#include "kernels/work_lists_gpu.h"
 
 namespace sparkbench::volta {
 

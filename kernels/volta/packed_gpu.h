@@ -1,8 +1,8 @@
-// Launches the Volta kernels on the current GPU, for packed sequences (kernels/packed.h).
+// Launches the Volta kernels on the current GPU, for packed sequences (kernels/problem/packed.h).
 #pragma once
 
-#include "kernels/packed.h"
-#include "kernels/tensors.h"
+#include "kernels/problem/packed.h"
+#include "kernels/problem/tensors.h"
 
 struct CUstream_st;
 

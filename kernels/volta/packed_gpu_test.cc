@@ -5,7 +5,7 @@
 #include <tuple>
 #include <vector>
 
-#include "kernels/test_packed_gpu.h"
+#include "kernels/testing/test_packed_gpu.h"
 #include "kernels/volta/backward/relay_plan.h"
 
 namespace sparkbench {

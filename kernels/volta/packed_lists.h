@@ -1,10 +1,10 @@
-// Which lists of blocks (kernels/work_lists.h) the Volta kernels take for packed sequences, and the
-// workspace that these ask for.
+// Which lists of blocks (kernels/varlen/work_lists.h) the Volta kernels take for packed sequences,
+// and the workspace that these ask for.
 #pragma once
 
-#include "kernels/saturating.h"
+#include "kernels/base/saturating.h"
+#include "kernels/varlen/work_lists.h"
 #include "kernels/volta/backward/workspace.h"
-#include "kernels/work_lists.h"
 
 namespace sparkbench::volta {
 

@@ -5,13 +5,13 @@
 #include <cstring>
 #include <vector>
 
-#include "kernels/emulated_work_list.h"
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
-#include "kernels/test_packed_alone.h"
 #include "kernels/testing/nightly.h"
+#include "kernels/testing/test_packed_alone.h"
+#include "kernels/testing/test_problems.h"
+#include "kernels/varlen/emulated_work_list.h"
 #include "kernels/volta/backward/relay_plan.h"
 #include "kernels/volta/packed_lists.h"
-#include "kernels/volta/test_problems.h"
 
 namespace sparkbench {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "kernels/attention.h"
+#include "kernels/problem/attention.h"
 
 namespace sparkbench::volta {
 

@@ -3,7 +3,7 @@
 // kIsPadded is false has the code of a kernel that knows no other head_dim.
 #pragma once
 
-#include "kernels/host_device.h"
+#include "kernels/base/host_device.h"
 
 namespace sparkbench::volta {
 

@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/pattern_launches.h"
+#include "kernels/strided/pattern_launches.h"
 #include "kernels/testing/nightly.h"
-#include "kernels/volta/test_sparse_checks.h"
+#include "kernels/testing/test_sparse_checks.h"
 
 namespace sparkbench {
 namespace {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "kernels/pattern_launches.h"
+#include "kernels/strided/pattern_launches.h"
 #include "kernels/volta/backward/workspace.h"
 #include "kernels/volta/sparse_parts.h"
 

@@ -6,10 +6,10 @@
 
 #include <cstdint>
 
-#include "kernels/accumulator.h"
-#include "kernels/attention.h"
-#include "kernels/ceil_divide.h"
+#include "kernels/base/accumulator.h"
+#include "kernels/base/ceil_divide.h"
 #include "kernels/mask/key_mask.h"
+#include "kernels/problem/attention.h"
 
 namespace sparkbench::volta {
 

@@ -8,9 +8,9 @@
 #include <tuple>
 #include <vector>
 
-#include "kernels/ceil_divide.h"
+#include "kernels/base/ceil_divide.h"
 #include "kernels/testing/nightly.h"
-#include "kernels/volta/test_sparse_checks.h"
+#include "kernels/testing/test_sparse_checks.h"
 
 namespace sparkbench {
 namespace {

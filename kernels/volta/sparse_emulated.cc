@@ -9,11 +9,11 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/listed_emulated.h"
+#include "kernels/block_sparse/listed_emulated.h"
+#include "kernels/launch/pass_regions.h"
+#include "kernels/launch/tensor_regions.h"
 #include "kernels/machine/emulated/machine.h"
 #include "kernels/mask/pattern/sparse_mask.h"
-#include "kernels/pass_regions.h"
-#include "kernels/tensor_regions.h"
 #include "kernels/volta/backward/rows.h"
 #include "kernels/volta/backward/schedules.h"
 #include "kernels/volta/backward/workspace.h"

@@ -1,4 +1,4 @@
-#include "kernels/merge_gpu.h"
+#include "kernels/block_sparse/merge_gpu.h"
 #include "kernels/volta/backward/rows.h"
 #include "kernels/volta/backward/schedules.h"
 #include "kernels/volta/backward/workspace.h"

@@ -1,8 +1,8 @@
 // Launches the Volta kernels on the current GPU, for patterns (mask/pattern/).
 #pragma once
 
-#include "kernels/pattern_lists.h"
-#include "kernels/tensors.h"
+#include "kernels/block_sparse/pattern_lists.h"
+#include "kernels/problem/tensors.h"
 
 struct CUstream_st;
 

@@ -7,8 +7,8 @@
 #include <string_view>
 #include <tuple>
 
+#include "kernels/testing/test_sparse_gpu.h"
 #include "kernels/volta/sparse_relay.h"
-#include "kernels/volta/test_sparse_gpu.h"
 
 namespace sparkbench {
 namespace {

@@ -1,8 +1,8 @@
-// Which lists of tiles (kernels/sparse_lists.h) the Volta kernels take for a pattern.
+// Which lists of tiles (kernels/block_sparse/sparse_lists.h) the Volta kernels take for a pattern.
 #pragma once
 
-#include "kernels/pattern_parts.h"
-#include "kernels/sparse_lists.h"
+#include "kernels/block_sparse/pattern_parts.h"
+#include "kernels/block_sparse/sparse_lists.h"
 #include "kernels/volta/backward/config.h"
 #include "kernels/volta/backward/dq_config.h"
 #include "kernels/volta/forward/config.h"

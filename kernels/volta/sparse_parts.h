@@ -3,9 +3,9 @@
 // both machines.
 #pragma once
 
-#include "kernels/attention.h"
-#include "kernels/pattern_parts.h"
-#include "kernels/sparse_lists.h"
+#include "kernels/block_sparse/pattern_parts.h"
+#include "kernels/block_sparse/sparse_lists.h"
+#include "kernels/problem/attention.h"
 #include "kernels/tile/merge_parts.h"
 #include "kernels/volta/backward/params.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kernels/testing/nightly.h"
-#include "kernels/volta/test_sparse_checks.h"
+#include "kernels/testing/test_sparse_checks.h"
 #include "reference/error_metrics.h"
 #include "reference/exact/exact.h"
 #include "reference/exact/exact_backward.h"

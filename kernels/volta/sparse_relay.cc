@@ -1,8 +1,8 @@
 #include "kernels/volta/sparse_relay.h"
 
+#include "kernels/block_sparse/pattern_parts.h"
+#include "kernels/block_sparse/relayed_keys.h"
 #include "kernels/mask/pattern/sparse_mask.h"
-#include "kernels/pattern_parts.h"
-#include "kernels/relayed_keys.h"
 #include "kernels/volta/backward/relay_plan.h"
 #include "kernels/volta/backward/workspace.h"
 #include "kernels/volta/sparse_kinds.h"

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/attention.h"
+#include "kernels/problem/attention.h"
 
 namespace sparkbench::volta {
 

@@ -10,10 +10,10 @@
 #include <tuple>
 #include <vector>
 
+#include "kernels/block_sparse/pattern_lists.h"
 #include "kernels/mask/pattern/sparse_mask.h"
-#include "kernels/pattern_lists.h"
 #include "kernels/testing/nightly.h"
-#include "kernels/volta/test_sparse_checks.h"
+#include "kernels/testing/test_sparse_checks.h"
 
 namespace sparkbench::volta {
 namespace {

@@ -3,7 +3,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "kernels/round_up.h"
+#include "kernels/base/round_up.h"
 #include "reference/cublas/pattern_bits.h"
 #include "reference/cublas/precision_copy.cuh"
 #include "reference/cublas/unfused_chain.cuh"

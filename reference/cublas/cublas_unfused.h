@@ -17,7 +17,7 @@
 #include <cstddef>
 #include <memory>
 
-#include "kernels/tensors.h"
+#include "kernels/problem/tensors.h"
 #include "reference/cublas/head_places.h"
 #include "reference/cublas/unfused_part.h"
 

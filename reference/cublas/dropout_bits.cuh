@@ -3,7 +3,7 @@
 #pragma once
 
 #include "kernels/machine/permute.cuh"
-#include "kernels/pass_dropout.h"
+#include "kernels/strided/pass_dropout.h"
 #include "reference/cublas/dropout_lanes.h"
 #include "reference/cublas/score_rows.cuh"
 

@@ -1,8 +1,8 @@
 // How eight lanes with 8 consecutive columns each compute their part of the dropout mask.
 //
-// A block of the mask (kernels/dropout.h) has one pair of columns from each of eight chunks, which
-// belong to eight lanes. So the lanes draw blocks for each other and transpose the result. A *word*
-// holds a lane's columns of four chunks. Column 2 * pair + e of chunk c is bit
+// A block of the mask (kernels/problem/dropout.h) has one pair of columns from each of eight
+// chunks, which belong to eight lanes. So the lanes draw blocks for each other and transpose the
+// result. A *word* holds a lane's columns of four chunks. Column 2 * pair + e of chunk c is bit
 //   16 * (c >> 1) + 8 * e + 4 * (c & 1) + pair,
 // set if the column is dropped. Four chunks of 64 columns have 16 blocks, (c, pair):
 //   if 16 lanes have rows r and r + 8, each lane draws one block;
@@ -13,7 +13,7 @@
 
 #include <cstdint>
 
-#include "kernels/dropout.h"
+#include "kernels/problem/dropout.h"
 
 namespace sparkbench {
 

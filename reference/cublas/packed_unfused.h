@@ -1,6 +1,6 @@
-// The baselines `cublas-fp16` and `cublas-fp32` for varlen batches (kernels/packed.h). They compute
-// one sequence after the other as cublas_unfused.h does, like a loop in a framework. Nothing is
-// padded; each sequence has its own launches. The sequences share one cuBLAS workspace.
+// The baselines `cublas-fp16` and `cublas-fp32` for varlen batches (kernels/problem/packed.h). They
+// compute one sequence after the other as cublas_unfused.h does, like a loop in a framework.
+// Nothing is padded; each sequence has its own launches. The sequences share one cuBLAS workspace.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 #include "reference/cublas/pattern_bits.h"
 
-#include "kernels/ceil_divide.h"
+#include "kernels/base/ceil_divide.h"
 #include "kernels/mask/pattern/sparse_mask.h"
 
 namespace sparkbench {

@@ -7,7 +7,7 @@
 #include <cstddef>
 
 #include "kernels/machine/cuda_check.h"
-#include "kernels/tensors.h"
+#include "kernels/problem/tensors.h"
 
 namespace sparkbench {
 

@@ -9,9 +9,9 @@
 #include <cstdint>
 #include <type_traits>
 
-#include "kernels/attention.h"
 #include "kernels/machine/cuda_check.h"
 #include "kernels/mask/dropout_views.h"
+#include "kernels/problem/attention.h"
 #include "reference/cublas/score_chunk.cuh"
 
 namespace sparkbench {
@@ -247,7 +247,7 @@ class TeamRow {
 
  private:
   /// The two rows of a warp are 8 apart, so that they share blocks of the dropout mask
-  /// (kernels/dropout.h).
+  /// (kernels/problem/dropout.h).
   static __device__ __forceinline__ int row_of_team(int team) {
     if (kLanes == kWarpLanes) return team;
     const int of_16 = team % kPairedRows;

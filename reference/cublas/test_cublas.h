@@ -9,9 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/attention.h"
 #include "kernels/machine/cuda_check.h"
 #include "kernels/mask/pattern/sparse_mask.h"
+#include "kernels/problem/attention.h"
 
 namespace sparkbench {
 

@@ -2,10 +2,10 @@
 // Each GEMM is one launch for all heads of all batch elements.
 #pragma once
 
-#include "kernels/attention.h"
 #include "kernels/machine/cuda_check.h"
-#include "kernels/pass_dropout.h"
-#include "kernels/tensors.h"
+#include "kernels/problem/attention.h"
+#include "kernels/problem/tensors.h"
+#include "kernels/strided/pass_dropout.h"
 #include "reference/cublas/cublas_matmul.cuh"
 #include "reference/cublas/group_sums.cuh"
 #include "reference/cublas/head_pointers.cuh"

@@ -5,7 +5,7 @@
 #include <array>
 #include <stdexcept>
 
-#include "kernels/unsupported_error.h"
+#include "kernels/base/unsupported_error.h"
 
 namespace sparkbench::cudnn {
 namespace {

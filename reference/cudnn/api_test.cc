@@ -4,7 +4,7 @@
 
 #include <cstring>
 
-#include "kernels/unsupported_error.h"
+#include "kernels/base/unsupported_error.h"
 
 #if __has_include(<cudnn_graph.h>) && __has_include(<cuda_runtime_api.h>)
 #include <cudnn_graph.h>

@@ -5,7 +5,7 @@
 #include <memory>
 #include <stdexcept>
 
-#include "kernels/unsupported_error.h"
+#include "kernels/base/unsupported_error.h"
 #include "reference/cudnn/supported_problems.h"
 
 namespace sparkbench {

@@ -1,10 +1,10 @@
 // The candidate `cudnn`: scaled-dot-product attention by NVIDIA's cuDNN, forward and backward.
 //   fp16 in and out, fp32 accumulation. Needs compute capability 8.0 and libcudnn.so.9, which is
 //   looked up at run time.
-//   Varlen (kernels/packed.h) needs compute capability 9.0 and cuDNN 9.10.2. cuDNN addresses the
-//   sequences by ragged offsets; we clear rows without keys and keys without rows ourselves.
-//   With dropout cuDNN draws its own mask, so its results cannot be compared with this project's
-//   definition. It is verified without dropout and timed with it.
+//   Varlen (kernels/problem/packed.h) needs compute capability 9.0 and cuDNN 9.10.2. cuDNN
+//   addresses the sequences by ragged offsets; we clear rows without keys and keys without rows
+//   ourselves. With dropout cuDNN draws its own mask, so its results cannot be compared with this
+//   project's definition. It is verified without dropout and timed with it.
 #pragma once
 
 #include <optional>
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "kernels/machine/cuda_resources.h"
-#include "kernels/tensors.h"
+#include "kernels/problem/tensors.h"
 #include "reference/cudnn/attention_graph.h"
 #include "reference/cudnn/plan.h"
 #include "reference/cudnn/ragged_memory.h"

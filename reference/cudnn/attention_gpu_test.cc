@@ -7,7 +7,7 @@
 #include <tuple>
 #include <vector>
 
-#include "kernels/volta/test_gpu.h"
+#include "kernels/testing/test_gpu.h"
 #include "reference/cudnn/supported_problems.h"
 #include "reference/error_metrics.h"
 #include "reference/exact/exact.h"

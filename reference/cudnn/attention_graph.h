@@ -1,4 +1,4 @@
-// Attention in cuDNN's graph interface: the definition of kernels/attention.h, operation by
+// Attention in cuDNN's graph interface: the definition of kernels/problem/attention.h, operation by
 // operation. cuDNN matches the whole graph and runs one fused kernel for it. So the operations and
 // their order are those of NVIDIA's cudnn-frontend (node/scaled_dot_product_flash_attention.h, MIT
 // license); cuDNN declines other graphs of the same mathematics, or runs them slowly.
@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/attention.h"
+#include "kernels/problem/attention.h"
 #include "reference/cudnn/graph.h"
 #include "reference/cudnn/ragged_batch.h"
 #include "reference/tensors/host_tensor.h"

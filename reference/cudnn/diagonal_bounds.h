@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <optional>
 
-#include "kernels/attention.h"
+#include "kernels/problem/attention.h"
 #include "reference/cudnn/ragged_batch.h"
 
 namespace sparkbench::cudnn {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/volta/test_gpu.h"
+#include "kernels/testing/test_gpu.h"
 #include "reference/cudnn/attention.h"
 #include "reference/cudnn/supported_problems.h"
 #include "reference/error_metrics.h"

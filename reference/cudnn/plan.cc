@@ -3,7 +3,7 @@
 #include <string>
 #include <utility>
 
-#include "kernels/unsupported_error.h"
+#include "kernels/base/unsupported_error.h"
 
 namespace sparkbench::cudnn {
 namespace {

@@ -1,11 +1,11 @@
-// Varlen (kernels/packed.h) in cuDNN's form: only the sequences, and only their rows, that have
-// keys to see. For the others cuDNN before 9.25 writes NaN, so the caller clears them.
+// Varlen (kernels/problem/packed.h) in cuDNN's form: only the sequences, and only their rows, that
+// have keys to see. For the others cuDNN before 9.25 writes NaN, so the caller clears them.
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
-#include "kernels/attention.h"
+#include "kernels/problem/attention.h"
 
 namespace sparkbench::cudnn {
 

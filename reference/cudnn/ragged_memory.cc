@@ -2,7 +2,7 @@
 
 #include <numeric>
 
-#include "kernels/unsupported_error.h"
+#include "kernels/base/unsupported_error.h"
 
 namespace sparkbench::cudnn {
 namespace {

@@ -5,7 +5,7 @@
 #include <optional>
 #include <string>
 
-#include "kernels/attention.h"
+#include "kernels/problem/attention.h"
 
 namespace sparkbench::cudnn {
 

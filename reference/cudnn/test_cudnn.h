@@ -6,8 +6,9 @@
 
 namespace sparkbench::cudnn {
 
-/// Tensors in memory are on the host. Random masks are those of kernels/dropout.h for the tensor's
-/// [batch, heads, rows, columns] and the given seed, with the probability rounded to 256ths.
+/// Tensors in memory are on the host. Random masks are those of kernels/problem/dropout.h for the
+/// tensor's [batch, heads, rows, columns] and the given seed, with the probability rounded to
+/// 256ths.
 Api fake_api();
 
 }  // namespace sparkbench::cudnn

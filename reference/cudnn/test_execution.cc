@@ -8,8 +8,8 @@
 #include <set>
 #include <stdexcept>
 
-#include "kernels/dropout.h"
-#include "kernels/half.h"
+#include "kernels/base/half.h"
+#include "kernels/problem/dropout.h"
 
 namespace sparkbench::cudnn {
 namespace {

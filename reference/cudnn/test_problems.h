@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/attention.h"
+#include "kernels/problem/attention.h"
 
 namespace sparkbench::cudnn {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "kernels/machine/cuda_resources.h"
-#include "kernels/tensors.h"
+#include "kernels/problem/tensors.h"
 
 namespace sparkbench {
 

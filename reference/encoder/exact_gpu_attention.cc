@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "kernels/pass_dropout.h"
+#include "kernels/strided/pass_dropout.h"
 #include "reference/cublas/pattern_bits.h"
 #include "reference/encoder/token_rows.h"
 #include "reference/inputs/dropout_mask.h"

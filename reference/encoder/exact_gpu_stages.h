@@ -5,8 +5,8 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/encoder/layer_steps.h"
 #include "reference/encoder/exact_gpu_layer.h"
+#include "reference/encoder/layer_steps.h"
 
 namespace sparkbench {
 

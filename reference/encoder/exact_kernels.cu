@@ -2,10 +2,10 @@
 
 #include "reference/encoder/exact_kernels.h"
 
-#include "kernels/ceil_divide.h"
-#include "kernels/encoder/activation.h"
+#include "kernels/base/ceil_divide.h"
 #include "kernels/machine/cuda_check.h"
-#include "kernels/pass_dropout.h"
+#include "kernels/strided/pass_dropout.h"
+#include "reference/encoder/activation.h"
 
 namespace sparkbench {
 namespace {

@@ -8,11 +8,11 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "kernels/encoder/layer_dropout.h"
-#include "kernels/encoder/layer_shape.h"
-#include "kernels/half.h"
+#include "kernels/base/half.h"
 #include "kernels/mask/dropout_views.h"
 #include "kernels/mask/key_mask.h"
+#include "reference/encoder/layer_dropout.h"
+#include "reference/encoder/layer_shape.h"
 
 namespace sparkbench {
 

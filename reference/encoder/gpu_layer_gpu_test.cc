@@ -1,10 +1,10 @@
 // The layer on a GPU against the GPU oracle, and that oracle against the host's.
-#include "kernels/encoder/gpu_layer.h"
+#include "reference/encoder/gpu_layer.h"
 
 #include <string>
 #include <utility>
 
-#include "kernels/unsupported_error.h"
+#include "kernels/base/unsupported_error.h"
 #include "reference/encoder/layer_data_on_gpu.h"
 #include "reference/encoder/layer_passes.h"
 #include "reference/encoder/test_gpu_layer.h"

@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "kernels/attention_kernel.h"
+#include "kernels/launch/attention_kernel.h"
 #include "reference/encoder/layer_math.h"
 
 namespace sparkbench {

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/encoder/layer_shape.h"
-#include "kernels/half.h"
+#include "kernels/base/half.h"
+#include "reference/encoder/layer_shape.h"
 
 namespace sparkbench {
 

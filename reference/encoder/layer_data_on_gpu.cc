@@ -2,7 +2,7 @@
 
 #include <array>
 
-#include "kernels/round_up.h"
+#include "kernels/base/round_up.h"
 
 namespace sparkbench {
 namespace {

@@ -1,8 +1,8 @@
 // A layer's weights and input in a GPU's memory.
 #pragma once
 
-#include "kernels/encoder/gpu_layer.h"
 #include "kernels/machine/cuda_resources.h"
+#include "reference/encoder/gpu_layer.h"
 #include "reference/encoder/layer_data.h"
 
 namespace sparkbench {

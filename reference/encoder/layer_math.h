@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "kernels/attention.h"
+#include "kernels/problem/attention.h"
 #include "reference/encoder/matrix.h"
 #include "reference/unfused/tensor_core_matmul.h"
 

@@ -9,9 +9,9 @@
 #include <cstdint>
 #include <utility>
 
-#include "kernels/encoder/activation.h"
-#include "kernels/encoder/layer_dropout.h"
+#include "reference/encoder/activation.h"
 #include "reference/encoder/layer_data.h"
+#include "reference/encoder/layer_dropout.h"
 #include "reference/encoder/layer_math.h"
 #include "reference/inputs/dropout_mask.h"
 

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "kernels/half.h"
+#include "kernels/base/half.h"
 
 namespace sparkbench {
 

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
-#include "kernels/encoder/gpu_layer.h"
 #include "kernels/mask/pattern/sparse_mask.h"
 #include "reference/cublas/packed_unfused.h"
 #include "reference/encoder/exact_gpu_stages.h"
+#include "reference/encoder/gpu_layer.h"
 
 namespace sparkbench {
 

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "kernels/half.h"
+#include "kernels/base/half.h"
 #include "kernels/mask/key_mask.h"
 #include "reference/tensors/tensor_rows.h"
 

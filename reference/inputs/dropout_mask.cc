@@ -4,8 +4,8 @@
 #include <array>
 #include <vector>
 
-#include "kernels/ceil_divide.h"
-#include "kernels/pass_dropout.h"
+#include "kernels/base/ceil_divide.h"
+#include "kernels/strided/pass_dropout.h"
 
 namespace sparkbench {
 namespace {

@@ -1,16 +1,16 @@
-// The dropout mask (kernels/dropout.h) by rows, and its summary in a record.
+// The dropout mask (kernels/problem/dropout.h) by rows, and its summary in a record.
 #pragma once
 
 #include <cstdint>
 #include <span>
 
-#include "kernels/attention.h"
+#include "kernels/problem/attention.h"
 #include "reference/tensors/forward_rows.h"
 
 namespace sparkbench {
 
 /// keep[i] = dropout_keeps(...) for this query and key first_key + i, 0 or 1, at the problem's
-/// dropout positions (kernels/pass_dropout.h).
+/// dropout positions (kernels/strided/pass_dropout.h).
 void fill_keep_mask(const Problem& problem, const QueryRow& query, int first_key,
                     std::span<std::uint8_t> keep);
 

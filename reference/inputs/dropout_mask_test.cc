@@ -7,9 +7,9 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/base/philox.h"
 #include "kernels/mask/pattern/sparse_mask.h"
-#include "kernels/pass_dropout.h"
-#include "kernels/philox.h"
+#include "kernels/strided/pass_dropout.h"
 
 namespace sparkbench {
 namespace {

@@ -22,7 +22,7 @@ extern "C" {
 #include <testu01/unif01.h>
 }
 
-#include "kernels/dropout.h"
+#include "kernels/problem/dropout.h"
 
 namespace sparkbench {
 namespace {

@@ -6,7 +6,7 @@
 #include <numbers>
 #include <span>
 
-#include "kernels/philox.h"
+#include "kernels/base/philox.h"
 #include "reference/parallel.h"
 
 namespace sparkbench {

@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "kernels/attention.h"
-#include "kernels/half.h"
+#include "kernels/base/half.h"
+#include "kernels/problem/attention.h"
 #include "reference/tensors/forward_rows.h"
 
 namespace sparkbench {

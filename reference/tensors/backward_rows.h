@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-#include "kernels/attention.h"
+#include "kernels/problem/attention.h"
 #include "reference/parallel.h"
 #include "reference/tensors/tensor_rows.h"
 

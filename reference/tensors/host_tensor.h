@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "kernels/tensors.h"
+#include "kernels/problem/tensors.h"
 
 namespace sparkbench {
 
@@ -18,8 +18,8 @@ struct TensorShape {
   int seqlen;
   int heads;
   int head_dim;
-  /// For varlen (kernels/packed.h): the first token of each sequence, [batch + 1]; seqlen is then
-  /// the longest. Points into the problem; null if all sequences have one length.
+  /// For varlen (kernels/problem/packed.h): the first token of each sequence, [batch + 1]; seqlen
+  /// is then the longest. Points into the problem; null if all sequences have one length.
   const std::vector<int>* cu_seqlens = nullptr;
 
   bool operator==(const TensorShape&) const = default;

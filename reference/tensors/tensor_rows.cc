@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "kernels/philox.h"
+#include "kernels/base/philox.h"
 
 namespace sparkbench {
 namespace {

@@ -8,8 +8,8 @@
 #include <tuple>
 #include <vector>
 
-#include "kernels/attention.h"
-#include "kernels/half.h"
+#include "kernels/base/half.h"
+#include "kernels/problem/attention.h"
 #include "reference/tensors/host_tensor.h"
 
 namespace sparkbench {

@@ -3,7 +3,7 @@
 #include <numeric>
 #include <utility>
 
-#include "kernels/ceil_divide.h"
+#include "kernels/base/ceil_divide.h"
 
 namespace sparkbench {
 namespace {

@@ -7,10 +7,10 @@
 #include <span>
 #include <stdexcept>
 
+#include "kernels/base/round_up.h"
 #include "kernels/machine/emulated/tensor_core/block_dot.h"
 #include "kernels/machine/emulated/tensor_core/warp_mma_m8n8k4.h"
 #include "kernels/machine/mma/m8n8k4.h"
-#include "kernels/round_up.h"
 
 namespace sparkbench {
 namespace {

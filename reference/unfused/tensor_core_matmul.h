@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <vector>
 
-#include "kernels/attention.h"
-#include "kernels/half.h"
+#include "kernels/base/half.h"
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
+#include "kernels/problem/attention.h"
 
 namespace sparkbench {
 

@@ -10,7 +10,7 @@
 
 #include <span>
 
-#include "kernels/attention.h"
+#include "kernels/problem/attention.h"
 #include "reference/tensors/forward_rows.h"
 #include "reference/unfused/tensor_core_matmul.h"
 

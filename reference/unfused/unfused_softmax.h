@@ -7,8 +7,8 @@
 #include <span>
 #include <vector>
 
-#include "kernels/attention.h"
-#include "kernels/half.h"
+#include "kernels/base/half.h"
+#include "kernels/problem/attention.h"
 #include "reference/unfused/tensor_core_matmul.h"
 
 namespace sparkbench {

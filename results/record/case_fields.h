@@ -4,7 +4,7 @@
 #include <concepts>
 #include <type_traits>
 
-#include "kernels/encoder/layer_shape.h"
+#include "reference/encoder/layer_shape.h"
 #include "results/record/case_record.h"
 #include "sweeps/axes.h"
 

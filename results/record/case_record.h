@@ -204,7 +204,7 @@ struct MaskWork {
   std::optional<std::string> why_no_jit;
 };
 
-/// A stage of an encoder layer (kernels/encoder/layer_steps.h), forward and backward together.
+/// A stage of an encoder layer (reference/encoder/layer_steps.h), forward and backward together.
 struct StageOutcome {
   std::string name;  // "qkv", "mha", "proj", "ln1", "ff1", "ff2", "ln2"
   std::uint64_t flops = 0, bytes = 0;

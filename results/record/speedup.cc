@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "kernels/meant_names.h"
+#include "kernels/base/meant_names.h"
 #include "results/record/case_id.h"
 
 namespace sparkbench {

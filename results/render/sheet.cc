@@ -6,7 +6,7 @@
 #include <functional>
 #include <string_view>
 
-#include "kernels/split_text.h"
+#include "kernels/base/split_text.h"
 #include "results/record/safe_text.h"
 
 namespace sparkbench {

@@ -11,7 +11,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "kernels/files/input_file.h"
+#include "kernels/base/files/input_file.h"
 #include "results/store/json.h"
 #include "results/store/output_file.h"
 #include "results/store/text_seal.h"

@@ -12,8 +12,8 @@
 #include <string>
 #include <system_error>
 
-#include "kernels/files/file_descriptor.h"
-#include "kernels/files/temporary_file.h"
+#include "kernels/base/files/file_descriptor.h"
+#include "kernels/base/files/temporary_file.h"
 
 namespace sparkbench {
 namespace {

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/files/input_file.h"
+#include "kernels/base/files/input_file.h"
 #include "results/store/csv.h"
 #include "results/store/json.h"
 #include "results/store/output_file.h"

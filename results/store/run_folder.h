@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <string_view>
 
-#include "kernels/files/file_descriptor.h"
+#include "kernels/base/files/file_descriptor.h"
 #include "results/record/run_record.h"
 #include "results/store/journal.h"
 

@@ -10,7 +10,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "kernels/files/input_file.h"
+#include "kernels/base/files/input_file.h"
 #include "results/store/journal.h"
 #include "results/store/json.h"
 #include "results/store/output_file.h"

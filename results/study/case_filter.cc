@@ -6,7 +6,7 @@
 #include <iterator>
 #include <utility>
 
-#include "kernels/meant_names.h"
+#include "kernels/base/meant_names.h"
 #include "results/record/enum_names.h"
 #include "sweeps/layer_axes.h"
 #include "sweeps/list_flag.h"

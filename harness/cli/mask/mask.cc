@@ -16,7 +16,7 @@
 #include "harness/cli/mask/mask_figures.h"
 #include "harness/cli/mask/mask_picture.h"
 #include "harness/cli/options/table_options.h"
-#include "kernels/split_text.h"
+#include "kernels/base/split_text.h"
 #include "results/render/number_format.h"
 #include "results/render/text_table.h"
 #include "results/store/output_file.h"

@@ -12,7 +12,7 @@
 #define TOML_ENABLE_FORMATTERS 0
 #include <toml++/toml.h>
 
-#include "kernels/files/input_file.h"
+#include "kernels/base/files/input_file.h"
 #include "results/record/safe_text.h"
 #include "results/store/stored_run.h"
 #include "sweeps/names.h"

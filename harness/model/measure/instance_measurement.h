@@ -22,7 +22,7 @@
 #include "harness/model/predict/cycles_file.h"
 #include "harness/model/sass/sass_listing.h"
 #include "harness/model/sm/sm_simulator.h"
-#include "kernels/kernel_instance.h"
+#include "kernels/launch/kernel_instance.h"
 
 namespace sparkbench {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "harness/model/flow/block_paths.h"
-#include "kernels/kernel_instance.h"
+#include "kernels/launch/kernel_instance.h"
 
 namespace sparkbench {
 

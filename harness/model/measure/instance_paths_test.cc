@@ -7,8 +7,8 @@
 
 #include "harness/model/measure/test_sm70_code.h"
 #include "harness/model/predict/v100_constants.h"
+#include "kernels/base/sample.h"
 #include "kernels/machine/emulated/blocks/launch.h"
-#include "kernels/sample.h"
 #include "kernels/volta/backward/relay_plan.h"
 #include "kernels/volta/short_blocks.h"
 #include "reference/inputs/inputs.h"

@@ -7,7 +7,7 @@
 
 #include "harness/model/predict/cycles_file.h"
 #include "harness/model/sass/cuobjdump.h"
-#include "kernels/kernel_instance.h"
+#include "kernels/launch/kernel_instance.h"
 
 namespace sparkbench {
 

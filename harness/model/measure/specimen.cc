@@ -12,7 +12,7 @@
 #include "harness/model/predict/listed_blocks.h"
 #include "harness/model/predict/v100_constants.h"
 #include "harness/model/sass/instruction_class.h"
-#include "kernels/ceil_divide.h"
+#include "kernels/base/ceil_divide.h"
 #include "kernels/mask/pattern/sparse_mask.h"
 #include "kernels/tile/sparse_list.h"
 

@@ -7,7 +7,7 @@
 #include "harness/model/flow/warp_path.h"
 #include "harness/model/predict/block_schedule.h"
 #include "harness/model/sass/sass_listing.h"
-#include "kernels/kernel_instance.h"
+#include "kernels/launch/kernel_instance.h"
 
 namespace sparkbench {
 

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "kernels/ceil_divide.h"
+#include "kernels/base/ceil_divide.h"
 
 namespace sparkbench {
 namespace {

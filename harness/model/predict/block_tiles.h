@@ -5,9 +5,9 @@
 #include <vector>
 
 #include "harness/model/predict/block_schedule.h"
-#include "kernels/attention.h"
-#include "kernels/kernel_instance.h"
+#include "kernels/launch/kernel_instance.h"
 #include "kernels/mask/key_mask.h"
+#include "kernels/problem/attention.h"
 
 namespace sparkbench {
 

@@ -7,8 +7,8 @@
 #include "harness/model/predict/problem_time.h"
 #include "harness/model/predict/unfused_time.h"
 #include "harness/model/predict/v100_constants.h"
+#include "kernels/base/saturating.h"
 #include "kernels/registry.h"
-#include "kernels/saturating.h"
 #include "results/render/number_format.h"
 #include "sweeps/memory.h"
 

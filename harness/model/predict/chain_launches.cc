@@ -10,8 +10,8 @@
 #include "kernels/acsr/rows_of_mask.h"
 #include "kernels/acsr/volta/config.h"
 #include "kernels/acsr/volta/instances.h"
-#include "kernels/ceil_divide.h"
-#include "kernels/half.h"
+#include "kernels/base/ceil_divide.h"
+#include "kernels/base/half.h"
 
 namespace sparkbench {
 namespace {

@@ -9,7 +9,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "kernels/closest_name.h"
+#include "kernels/base/closest_name.h"
 
 namespace sparkbench {
 namespace {

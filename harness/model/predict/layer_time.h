@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "harness/model/predict/problem_time.h"
-#include "kernels/encoder/layer_steps.h"
+#include "reference/encoder/layer_steps.h"
 
 namespace sparkbench {
 

@@ -6,9 +6,9 @@
 
 #include "harness/model/predict/block_tiles.h"
 #include "harness/model/predict/v100_constants.h"
-#include "kernels/ceil_divide.h"
-#include "kernels/cut_tiles.h"
-#include "kernels/sparse_lists.h"
+#include "kernels/base/ceil_divide.h"
+#include "kernels/block_sparse/cut_tiles.h"
+#include "kernels/block_sparse/sparse_lists.h"
 #include "kernels/tile/list_blocks.h"
 #include "kernels/volta/sparse_kinds.h"
 

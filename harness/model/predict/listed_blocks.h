@@ -1,14 +1,15 @@
 // Blocks in the order in which a V100 starts them where a list says it: of packed sequences that
-// which kernels/tile/list_blocks.h makes on the device, of a pattern kernels/sparse_lists.h's. Both
-// have those with most to do first, but for blocks of keys in relay.
+// which kernels/tile/list_blocks.h makes on the device, of a pattern
+// kernels/block_sparse/sparse_lists.h's. Both have those with most to do first, but for blocks of
+// keys in relay.
 #pragma once
 
 #include <vector>
 
 #include "harness/model/predict/block_schedule.h"
-#include "kernels/attention_kernel.h"
-#include "kernels/sparse_lists.h"
-#include "kernels/work_lists.h"
+#include "kernels/block_sparse/sparse_lists.h"
+#include "kernels/launch/attention_kernel.h"
+#include "kernels/varlen/work_lists.h"
 
 namespace sparkbench {
 

@@ -9,12 +9,12 @@
 
 #include "harness/model/predict/pass_launches.h"
 #include "harness/model/predict/problem_time.h"
-#include "kernels/ceil_divide.h"
-#include "kernels/emulated_work_list.h"
+#include "kernels/base/ceil_divide.h"
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
 #include "kernels/mask/pattern/sparse_mask.h"
 #include "kernels/mask/test_masks.h"
 #include "kernels/registry.h"
+#include "kernels/varlen/emulated_work_list.h"
 #include "sweeps/lengths.h"
 #include "sweeps/work.h"
 

@@ -7,7 +7,7 @@
 #include "harness/model/predict/pass_launches.h"
 #include "harness/model/predict/test_instance.h"
 #include "harness/model/predict/test_pass_launches.h"
-#include "kernels/forward_launch.h"
+#include "kernels/launch/forward_launch.h"
 #include "kernels/mask/test_masks.h"
 #include "kernels/tile/forward_params.h"
 #include "kernels/volta/backward/walk.h"

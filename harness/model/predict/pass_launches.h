@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "harness/model/predict/block_schedule.h"
-#include "kernels/attention_kernel.h"
+#include "kernels/launch/attention_kernel.h"
 #include "kernels/registry.h"
 
 namespace sparkbench {

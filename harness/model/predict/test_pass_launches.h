@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "kernels/attention.h"
+#include "kernels/problem/attention.h"
 #include "kernels/registry.h"
 
 namespace sparkbench {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "kernels/half.h"
+#include "kernels/base/half.h"
 #include "sweeps/work.h"
 
 namespace sparkbench {

@@ -11,7 +11,7 @@
 #include <system_error>
 
 #include "harness/model/sass/text_lines.h"
-#include "kernels/files/file_descriptor.h"
+#include "kernels/base/files/file_descriptor.h"
 
 namespace sparkbench {
 namespace {

@@ -1,5 +1,5 @@
 // What the machine code of a fast kernel keeps to, and whether a kernel does. The limits are a
-// row's of its folder's table (kernels/kernel_instance.h).
+// row's of its folder's table (kernels/launch/kernel_instance.h).
 #pragma once
 
 #include <optional>

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <nlohmann/json.hpp>
 
-#include "kernels/closest_name.h"
-#include "kernels/files/input_file.h"
+#include "kernels/base/closest_name.h"
+#include "kernels/base/files/input_file.h"
 #include "sweeps/names.h"
 #include "sweeps/usage_error.h"
 

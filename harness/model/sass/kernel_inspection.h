@@ -12,7 +12,7 @@
 #include "harness/model/sass/loop_mix.h"
 #include "harness/model/sass/occupancy.h"
 #include "harness/model/sass/sass_listing.h"
-#include "kernels/kernel_instance.h"
+#include "kernels/launch/kernel_instance.h"
 
 namespace sparkbench {
 
@@ -56,8 +56,8 @@ std::vector<KernelInspection> inspect_listings(std::string_view sass, std::strin
 /// A line for each instance of the registry that the code for `sm` lacks, that has no tensor
 /// instructions though it has products and `sm` its instruction, or that has some though it should
 /// have none: where `sm` is too new, its products are fused multiply-adds. An `sm` that no kernel
-/// of the instruction is compiled for (kernels/mma_instruction.h) is not asked for it. The glob
-/// chooses instances by id or by kernel; an unknown name chooses none.
+/// of the instruction is compiled for (kernels/machine/mma_instruction.h) is not asked for it. The
+/// glob chooses instances by id or by kernel; an unknown name chooses none.
 std::vector<std::string> misplaced_instances(std::span<const KernelInspection> kernels, int sm,
                                              std::string_view glob = "*");
 

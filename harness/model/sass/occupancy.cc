@@ -4,7 +4,7 @@
 #include <array>
 #include <iterator>
 
-#include "kernels/round_up.h"
+#include "kernels/base/round_up.h"
 
 namespace sparkbench {
 namespace {

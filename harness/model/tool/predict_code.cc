@@ -13,7 +13,7 @@
 #include "harness/model/sass/cuobjdump.h"
 #include "harness/model/sass/function_name.h"
 #include "harness/model/sm/prediction_report.h"
-#include "kernels/files/input_file.h"
+#include "kernels/base/files/input_file.h"
 #include "sweeps/usage_error.h"
 
 namespace sparkbench {

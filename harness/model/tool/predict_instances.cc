@@ -13,7 +13,7 @@
 #include "harness/model/sass/cuobjdump.h"
 #include "harness/model/tool/cycles_table.h"
 #include "harness/model/tool/instance_choice.h"
-#include "kernels/files/input_file.h"
+#include "kernels/base/files/input_file.h"
 #include "results/store/output_file.h"
 #include "sweeps/names.h"
 #include "sweeps/usage_error.h"

@@ -7,8 +7,8 @@
 #include <set>
 #include <vector>
 
-#include "kernels/attention.h"
-#include "kernels/sample.h"
+#include "kernels/base/sample.h"
+#include "kernels/problem/attention.h"
 #include "reference/tensors/backward_rows.h"
 #include "reference/tensors/forward_rows.h"
 

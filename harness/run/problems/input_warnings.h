@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "harness/run/problems/problem_data.h"
-#include "kernels/attention.h"
-#include "kernels/half.h"
+#include "kernels/base/half.h"
+#include "kernels/problem/attention.h"
 #include "results/record/case_record.h"
 
 namespace sparkbench {

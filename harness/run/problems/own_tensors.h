@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "harness/run/problems/tensor_file.h"
-#include "kernels/attention.h"
+#include "kernels/problem/attention.h"
 #include "reference/inputs/inputs.h"
 
 namespace sparkbench {

@@ -5,9 +5,9 @@
 #include <cmath>
 #include <cstdint>
 
+#include "kernels/base/sample.h"
 #include "kernels/mask/pattern/sparse_mask.h"
 #include "kernels/mask/pattern/tile_plan.h"
-#include "kernels/sample.h"
 
 namespace sparkbench {
 namespace {

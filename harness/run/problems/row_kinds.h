@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/attention.h"
 #include "kernels/mask/pattern/sparse_mask.h"
+#include "kernels/problem/attention.h"
 #include "reference/tensors/visible_runs.h"
 
 namespace sparkbench {

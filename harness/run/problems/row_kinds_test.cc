@@ -9,8 +9,8 @@
 #include <string>
 
 #include "harness/run/problems/check_plan.h"
+#include "kernels/base/sample.h"
 #include "kernels/mask/pattern/sparse_mask.h"
-#include "kernels/sample.h"
 
 namespace sparkbench {
 namespace {

@@ -14,7 +14,7 @@
 
 #include "harness/run/problems/check_plan.h"
 #include "harness/run/problems/row_kinds.h"
-#include "kernels/sample.h"
+#include "kernels/base/sample.h"
 
 namespace sparkbench {
 

@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <stdexcept>
 
-#include "kernels/files/input_file.h"
+#include "kernels/base/files/input_file.h"
 #include "results/record/case_id.h"
 #include "sweeps/list_flag.h"
 

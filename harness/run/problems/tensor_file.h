@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/half.h"
+#include "kernels/base/half.h"
 #include "reference/tensors/safetensors.h"
 #include "reference/tensors/tensor_rows.h"
 #include "results/record/case_record.h"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/half.h"
+#include "kernels/base/half.h"
 #include "reference/tensors/safetensors.h"
 #include "results/store/output_file.h"
 

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/files/file_descriptor.h"
+#include "kernels/base/files/file_descriptor.h"
 
 namespace sparkbench {
 

@@ -6,7 +6,7 @@
 #include <array>
 #include <thread>
 
-#include "kernels/files/file_descriptor.h"
+#include "kernels/base/files/file_descriptor.h"
 
 namespace sparkbench {
 namespace {

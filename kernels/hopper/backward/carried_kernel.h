@@ -21,10 +21,10 @@
 // While one warpgroup does lines 5 and 6 the other multiplies.
 #pragma once
 
+#include "kernels/base/planted_fault.h"
 #include "kernels/hopper/backward/carried_loader.h"
 #include "kernels/hopper/backward/key_warpgroup.h"
 #include "kernels/hopper/block_roles.h"
-#include "kernels/planted_fault.h"
 
 namespace sparkbench::hopper {
 

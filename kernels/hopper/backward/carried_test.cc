@@ -13,7 +13,7 @@
 
 #include "kernels/hopper/backward/test_dq_forms.h"
 #include "kernels/hopper/dq_form.h"
-#include "kernels/tensors.h"
+#include "kernels/problem/tensors.h"
 #include "kernels/testing/nightly.h"
 
 namespace sparkbench::hopper {

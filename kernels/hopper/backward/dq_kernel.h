@@ -12,11 +12,11 @@
 //    8  scale * dQ to global memory
 #pragma once
 
+#include "kernels/base/planted_fault.h"
 #include "kernels/hopper/backward/config.h"
 #include "kernels/hopper/backward/params.h"
 #include "kernels/hopper/key_loader.h"
 #include "kernels/hopper/query_warpgroup.h"
-#include "kernels/planted_fault.h"
 #include "kernels/tile/dropout.h"
 
 namespace sparkbench::hopper {

@@ -7,10 +7,10 @@
 // and a warp 512 side by side; round_dq.h makes dQ of them.
 #pragma once
 
+#include "kernels/base/planted_fault.h"
 #include "kernels/hopper/backward/config.h"
 #include "kernels/hopper/backward/params.h"
 #include "kernels/hopper/query_warpgroup.h"
-#include "kernels/planted_fault.h"
 
 namespace sparkbench::hopper {
 

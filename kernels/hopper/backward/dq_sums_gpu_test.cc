@@ -9,7 +9,7 @@
 #include "kernels/hopper/backward/test_dq_forms_gpu.h"
 #include "kernels/hopper/packed_workspace.h"
 #include "kernels/hopper/test_gpu.h"
-#include "kernels/test_packed_gpu.h"
+#include "kernels/testing/test_packed_gpu.h"
 #include "reference/gradient_errors.h"
 #include "reference/unfused/unfused_backward.h"
 

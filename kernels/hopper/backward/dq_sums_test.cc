@@ -12,7 +12,7 @@
 #include "kernels/hopper/backward/test_dq_forms.h"
 #include "kernels/hopper/packed_emulated.h"
 #include "kernels/testing/nightly.h"
-#include "kernels/volta/test_problems.h"
+#include "kernels/testing/test_problems.h"
 
 namespace sparkbench::hopper {
 namespace {

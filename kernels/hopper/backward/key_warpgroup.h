@@ -2,10 +2,10 @@
 // kernel.h.
 #pragma once
 
+#include "kernels/base/planted_fault.h"
 #include "kernels/hopper/backward/query_loader.h"
 #include "kernels/hopper/backward/transposed_dropout.h"
 #include "kernels/hopper/query_warpgroup.h"
-#include "kernels/planted_fault.h"
 
 namespace sparkbench::hopper {
 

@@ -5,9 +5,9 @@
 // as the forward pass is, or comes from sums that the kernel of dK and dV adds to (dq_form.h).
 #pragma once
 
+#include "kernels/base/round_up.h"
 #include "kernels/hopper/launch_params.h"
 #include "kernels/hopper/output_rows.h"
-#include "kernels/round_up.h"
 #include "kernels/tile/row_statistics.h"
 
 namespace sparkbench::hopper {

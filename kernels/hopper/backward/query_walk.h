@@ -2,9 +2,9 @@
 // see one of its keys. dK and dV are sums over all of them.
 #pragma once
 
+#include "kernels/base/planted_fault.h"
 #include "kernels/hopper/backward/config.h"
 #include "kernels/hopper/backward/params.h"
-#include "kernels/planted_fault.h"
 #include "kernels/tile/forward_block.h"
 
 namespace sparkbench::hopper {

@@ -1,9 +1,9 @@
 // dQ of its FP32 sums (dq_sums.h): scaled, and rounded once.
 #pragma once
 
+#include "kernels/base/planted_fault.h"
 #include "kernels/hopper/backward/row_statistics.h"
 #include "kernels/hopper/block_plan.h"
-#include "kernels/planted_fault.h"
 
 namespace sparkbench::hopper {
 

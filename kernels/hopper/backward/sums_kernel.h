@@ -7,9 +7,9 @@
 // to do the same at the same time, since each waits for the others' dS.
 #pragma once
 
+#include "kernels/base/planted_fault.h"
 #include "kernels/hopper/backward/dq_sums.h"
 #include "kernels/hopper/backward/key_warpgroup.h"
-#include "kernels/planted_fault.h"
 
 namespace sparkbench::hopper {
 

@@ -7,7 +7,7 @@
 
 #include "kernels/hopper/backward/test_gradients.h"
 #include "kernels/hopper/backward_emulated.h"
-#include "kernels/test_packed_alone.h"
+#include "kernels/testing/test_packed_alone.h"
 
 namespace sparkbench::hopper {
 

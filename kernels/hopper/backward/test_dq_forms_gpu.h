@@ -9,7 +9,7 @@
 #include "kernels/hopper/backward/test_gradients.h"
 #include "kernels/hopper/backward_gpu.h"
 #include "kernels/hopper/backward_workspace.h"
-#include "kernels/test_packed_gpu.h"
+#include "kernels/testing/test_packed_gpu.h"
 
 namespace sparkbench::hopper {
 

@@ -20,10 +20,10 @@
 // sees one half it computes that half alone.
 #pragma once
 
+#include "kernels/base/planted_fault.h"
 #include "kernels/hopper/forward/config.h"
 #include "kernels/hopper/forward/warpgroup.h"
 #include "kernels/hopper/key_loader.h"
-#include "kernels/planted_fault.h"
 
 namespace sparkbench::hopper {
 

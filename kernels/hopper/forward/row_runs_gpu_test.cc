@@ -11,7 +11,7 @@
 #include "kernels/hopper/forward_gpu.h"
 #include "kernels/hopper/test_gpu.h"
 #include "kernels/hopper/test_inputs.h"
-#include "kernels/volta/test_gpu.h"
+#include "kernels/testing/test_gpu.h"
 
 namespace sparkbench::hopper {
 namespace {

@@ -3,9 +3,9 @@
 // these in order.
 #pragma once
 
+#include "kernels/base/planted_fault.h"
 #include "kernels/hopper/forward/config.h"
 #include "kernels/hopper/query_warpgroup.h"
-#include "kernels/planted_fault.h"
 #include "kernels/tile/dropout.h"
 
 namespace sparkbench::hopper {

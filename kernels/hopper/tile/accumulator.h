@@ -1,7 +1,7 @@
 // What a warp has of a wgmma's accumulators: the fragments of m16n8k16, side by side.
 #pragma once
 
-#include "kernels/host_device.h"
+#include "kernels/base/host_device.h"
 #include "kernels/machine/machine.h"
 #include "kernels/machine/mma/m16n8k16.h"
 

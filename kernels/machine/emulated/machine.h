@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "kernels/half.h"
+#include "kernels/base/half.h"
 #include "kernels/machine/emulated/blocks/block_runner.h"
 #include "kernels/machine/emulated/codegen.h"
 #include "kernels/machine/emulated/mma/m16n8k16.h"

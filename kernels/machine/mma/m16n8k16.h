@@ -11,8 +11,8 @@
 
 #include <cstdint>
 
-#include "kernels/accumulator.h"
-#include "kernels/host_device.h"
+#include "kernels/base/accumulator.h"
+#include "kernels/base/host_device.h"
 #include "kernels/machine/mma/operand.h"
 
 namespace sparkbench::m16n8k16 {

@@ -20,7 +20,7 @@
 
 #include <cstdint>
 
-#include "kernels/host_device.h"
+#include "kernels/base/host_device.h"
 #include "kernels/machine/mma/m16n8k16.h"
 
 namespace sparkbench::wgmma {

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-#include "kernels/half.h"
+#include "kernels/base/half.h"
 
 namespace sparkbench {
 

@@ -1,6 +1,6 @@
 #include "kernels/mask/pattern/bit_rows.h"
 
-#include "kernels/ceil_divide.h"
+#include "kernels/base/ceil_divide.h"
 
 namespace sparkbench {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "kernels/ceil_divide.h"
+#include "kernels/base/ceil_divide.h"
 #include "kernels/mask/pattern/passes.h"
 #include "kernels/mask/pattern/sparse_mask.h"
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <utility>
 
-#include "kernels/ceil_divide.h"
+#include "kernels/base/ceil_divide.h"
 #include "kernels/mask/pattern/key_runs.h"
 #include "kernels/mask/pattern/order_boxes.h"
 #include "kernels/mask/pattern/order_frame.h"

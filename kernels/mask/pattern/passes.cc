@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "kernels/ceil_divide.h"
+#include "kernels/base/ceil_divide.h"
 #include "kernels/mask/pattern/disjoint.h"
 
 namespace sparkbench {

@@ -4,7 +4,7 @@
 #include <limits>
 #include <stdexcept>
 
-#include "kernels/ceil_divide.h"
+#include "kernels/base/ceil_divide.h"
 #include "kernels/mask/mask_table.h"
 #include "kernels/mask/pattern/zones_file.h"
 

@@ -4,10 +4,10 @@
 #include <charconv>
 #include <stdexcept>
 
+#include "kernels/base/split_text.h"
 #include "kernels/mask/mask_table.h"
 #include "kernels/mask/meant_mask.h"
 #include "kernels/mask/pattern/pattern_atoms.h"
-#include "kernels/split_text.h"
 
 namespace sparkbench {
 namespace {

@@ -1,5 +1,6 @@
-// What plans of a pattern's tiles say (kernels/sparse_lists.h, kernels/relayed_keys.h), kept with
-// the pattern: whoever asks which kernels a pass takes, and how much memory, has no lists yet.
+// What plans of a pattern's tiles say (kernels/block_sparse/sparse_lists.h,
+// kernels/block_sparse/relayed_keys.h), kept with the pattern: whoever asks which kernels a pass
+// takes, and how much memory, has no lists yet.
 #pragma once
 
 #include <cstdint>

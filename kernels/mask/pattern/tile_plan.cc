@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "kernels/ceil_divide.h"
+#include "kernels/base/ceil_divide.h"
 #include "kernels/mask/pattern/key_runs.h"
 #include "kernels/mask/pattern/span_writer.h"
 

@@ -8,7 +8,7 @@
 // no more than that a row's two bounds never fall from a row to the next.
 #pragma once
 
-#include "kernels/host_device.h"
+#include "kernels/base/host_device.h"
 #include "kernels/mask/key_mask.h"
 
 namespace sparkbench {

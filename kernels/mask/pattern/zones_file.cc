@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <stdexcept>
 
-#include "kernels/closest_name.h"
-#include "kernels/files/input_file.h"
-#include "kernels/split_text.h"
+#include "kernels/base/closest_name.h"
+#include "kernels/base/files/input_file.h"
+#include "kernels/base/split_text.h"
 
 namespace sparkbench {
 namespace {

@@ -3,7 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include "kernels/closest_name.h"
+#include "kernels/base/closest_name.h"
 #include "kernels/mask/predicate/evaluate.h"
 #include "kernels/mask/predicate/expression.h"
 

@@ -6,7 +6,7 @@
 //   a << b, a >> b           by b modulo 64; to the right copies of the sign come in
 #pragma once
 
-#include "kernels/host_device.h"
+#include "kernels/base/host_device.h"
 
 namespace sparkbench {
 

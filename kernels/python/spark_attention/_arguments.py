@@ -159,5 +159,5 @@ def warn_of_layout(q, k, stacklevel=3):
 
 
 def applied_dropout(dropout_p):
-    """The p that the kernels apply: the nearest of 256 (kernels/dropout.h)."""
+    """The p that the kernels apply: the nearest of 256 (kernels/problem/dropout.h)."""
     return min(math.floor(dropout_p * 256 + 0.5), 255) / 256

@@ -3,7 +3,7 @@
 // workspace for dQ.
 #pragma once
 
-#include "kernels/planted_fault.h"
+#include "kernels/base/planted_fault.h"
 #include "kernels/tile/dropout.h"
 #include "kernels/tile/mask.h"
 #include "kernels/tile/softmax_gradient.h"

@@ -1,7 +1,7 @@
 // How the kernel of dK and dV ends: what its teams have is added up and written.
 #pragma once
 
-#include "kernels/planted_fault.h"
+#include "kernels/base/planted_fault.h"
 #include "kernels/volta/backward/block.h"
 #include "kernels/volta/tile/tile_accumulator.h"
 

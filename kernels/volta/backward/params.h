@@ -1,9 +1,9 @@
 // What the Volta backward kernels are launched with: the same on a GPU and on the emulated machine.
 #pragma once
 
-#include "kernels/head_groups.h"
-#include "kernels/sample.h"
-#include "kernels/tensors.h"
+#include "kernels/base/sample.h"
+#include "kernels/problem/head_groups.h"
+#include "kernels/problem/tensors.h"
 #include "kernels/tile/chunked_view.h"
 #include "kernels/tile/row_statistics.h"
 #include "kernels/tile/sparse_list.h"
@@ -52,8 +52,8 @@ SPARK_HD int sum_chunk(int lane, int column_block, int i) {
 /// block on: its column 8h + 4c + r is that of column half 0 and group c.
 SPARK_HD int half_block_sum(int lane) { return 32 * 8 * grid_column_half(lane) + (lane & ~4); }
 
-/// Where the rows of a packed sequence (kernels/packed.h) are among those of a head: none of it in
-/// a workspace block of another's.
+/// Where the rows of a packed sequence (kernels/problem/packed.h) are among those of a head: none
+/// of it in a workspace block of another's.
 SPARK_HD int first_workspace_row(int first_q, int sequence) {
   static_assert(kWorkspaceBlock == kPaddedRows, "lists say where it is, too");
   return padded_row(first_q, sequence);

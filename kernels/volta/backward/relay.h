@@ -1,7 +1,7 @@
 // What the kernel of dK and dV does where blocks hand the sums of dQ on (dq_relay.h).
 #pragma once
 
-#include "kernels/planted_fault.h"
+#include "kernels/base/planted_fault.h"
 #include "kernels/volta/backward/block.h"
 #include "kernels/volta/backward/dq_relay.h"
 #include "kernels/volta/padding.h"

@@ -4,8 +4,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "kernels/ceil_divide.h"
-#include "kernels/saturating.h"
+#include "kernels/base/ceil_divide.h"
+#include "kernels/base/saturating.h"
 #include "kernels/volta/backward/dq_relay.h"
 #include "kernels/volta/backward/params.h"
 #include "kernels/volta/short_blocks.h"

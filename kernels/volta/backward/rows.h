@@ -2,7 +2,7 @@
 // from its FP32 sums to fp16 after them.
 #pragma once
 
-#include "kernels/planted_fault.h"
+#include "kernels/base/planted_fault.h"
 #include "kernels/volta/backward/queries.h"
 #include "kernels/volta/backward/query_statistics.h"
 #include "kernels/volta/backward/rows_config.h"

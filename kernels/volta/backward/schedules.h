@@ -52,7 +52,7 @@
 // Limits: those of the forward kernel.
 #pragma once
 
-#include "kernels/planted_fault.h"
+#include "kernels/base/planted_fault.h"
 #include "kernels/volta/backward/dq_steps.h"
 #include "kernels/volta/backward/steps.h"
 

@@ -1,7 +1,7 @@
 // The steps of the kernel of dK and dV, each once. schedules.h puts them in order.
 #pragma once
 
-#include "kernels/planted_fault.h"
+#include "kernels/base/planted_fault.h"
 #include "kernels/tile/dropout.h"
 #include "kernels/tile/mask.h"
 #include "kernels/tile/softmax_gradient.h"

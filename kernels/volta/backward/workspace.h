@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "kernels/attention.h"
-#include "kernels/saturating.h"
+#include "kernels/base/saturating.h"
+#include "kernels/problem/attention.h"
 #include "kernels/volta/backward/params.h"
 #include "kernels/volta/backward/relay_plan.h"
 

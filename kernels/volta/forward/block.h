@@ -2,7 +2,7 @@
 // schedules share.
 #pragma once
 
-#include "kernels/planted_fault.h"
+#include "kernels/base/planted_fault.h"
 #include "kernels/tile/forward_block.h"
 #include "kernels/volta/forward/config.h"
 #include "kernels/volta/padding.h"

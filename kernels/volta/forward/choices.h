@@ -2,7 +2,7 @@
 // the columns of its tiles, and by whether it has dropout.
 #pragma once
 
-#include "kernels/accumulator.h"
+#include "kernels/base/accumulator.h"
 
 namespace sparkbench::volta {
 

@@ -24,7 +24,7 @@
 // 16 bytes (tile/chunked_view.h); seqlen_q and seqlen_k >= 1, any.
 #pragma once
 
-#include "kernels/planted_fault.h"
+#include "kernels/base/planted_fault.h"
 #include "kernels/volta/forward/pattern_steps.h"
 #include "kernels/volta/forward/piece_steps.h"
 #include "kernels/volta/forward/steps.h"

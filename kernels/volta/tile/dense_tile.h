@@ -12,7 +12,7 @@
 //   whole rows       by two lanes a row
 #pragma once
 
-#include "kernels/host_device.h"
+#include "kernels/base/host_device.h"
 #include "kernels/machine/machine.h"
 
 namespace sparkbench {

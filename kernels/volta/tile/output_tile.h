@@ -4,8 +4,8 @@
 
 #include <cstddef>
 
+#include "kernels/base/planted_fault.h"
 #include "kernels/machine/machine.h"
-#include "kernels/planted_fault.h"
 #include "kernels/tile/row_order.h"
 #include "kernels/volta/tile/operand_exchange.h"
 #include "kernels/volta/tile/quad_grid.h"

@@ -7,14 +7,14 @@
 //   column n = 0..7 of quad-pair c   key 16 s + 8 (n >> 2) + 4 c + (n & 3)
 // so that a lane holds, of each step, whole *quartets* of one row: the keys
 //   16 s + 2 j + {0, 1} and 16 s + 8 + 2 j + {0, 1}
-// of one pair j of 0..3. A block of the dropout mask (kernels/dropout.h) has the pair j of a row,
-// and of the row 8 below, in all steps of 64 keys. And in O = P V a quartet is the four k of one
-// m8n8k4.
+// of one pair j of 0..3. A block of the dropout mask (kernels/problem/dropout.h) has the pair j of
+// a row, and of the row 8 below, in all steps of 64 keys. And in O = P V a quartet is the four k of
+// one m8n8k4.
 #pragma once
 
 #include <cmath>
 
-#include "kernels/half.h"
+#include "kernels/base/half.h"
 #include "kernels/tile/layout.h"
 #include "kernels/volta/tile/tile_accumulator.h"
 

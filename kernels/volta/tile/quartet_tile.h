@@ -9,7 +9,7 @@
 //   whole rows       by four lanes a row
 #pragma once
 
-#include "kernels/host_device.h"
+#include "kernels/base/host_device.h"
 #include "kernels/machine/machine.h"
 
 namespace sparkbench {

@@ -6,7 +6,7 @@
 // all of them of one that a lane has of each row that it keeps.
 #pragma once
 
-#include "kernels/planted_fault.h"
+#include "kernels/base/planted_fault.h"
 #include "kernels/tile/softmax.h"
 #include "kernels/volta/tile/grid_matmul.h"
 

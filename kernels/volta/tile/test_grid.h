@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "kernels/half.h"
+#include "kernels/base/half.h"
 #include "kernels/machine/emulated/blocks/test_launch.h"
 #include "kernels/machine/machine.h"
 

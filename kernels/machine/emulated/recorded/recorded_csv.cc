@@ -5,7 +5,7 @@
 #include <charconv>
 #include <stdexcept>
 
-#include "kernels/split_text.h"
+#include "kernels/base/split_text.h"
 
 namespace sparkbench {
 

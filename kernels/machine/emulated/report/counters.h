@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "kernels/accumulator.h"
+#include "kernels/base/accumulator.h"
 
 namespace sparkbench {
 

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-#include "kernels/half.h"
+#include "kernels/base/half.h"
 
 namespace sparkbench {
 

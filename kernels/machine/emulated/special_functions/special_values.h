@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-#include "kernels/half.h"
+#include "kernels/base/half.h"
 
 namespace sparkbench {
 

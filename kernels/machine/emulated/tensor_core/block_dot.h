@@ -21,7 +21,7 @@
 
 #include <span>
 
-#include "kernels/half.h"
+#include "kernels/base/half.h"
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
 
 namespace sparkbench {

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "kernels/half.h"
+#include "kernels/base/half.h"
 #include "kernels/machine/emulated/tensor_core/lane_arithmetic.h"
 #include "kernels/machine/emulated/tensor_core/vector_clones.h"
 

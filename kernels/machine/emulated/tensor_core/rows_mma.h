@@ -9,7 +9,7 @@
 #include <array>
 #include <cstddef>
 
-#include "kernels/half.h"
+#include "kernels/base/half.h"
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
 
 namespace sparkbench {

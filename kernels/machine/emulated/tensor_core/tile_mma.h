@@ -7,7 +7,7 @@
 // FMA chain: an fp16 product is a float, so a multiply and an add round as their fusion does.
 #pragma once
 
-#include "kernels/accumulator.h"
+#include "kernels/base/accumulator.h"
 #include "kernels/machine/emulated/tensor_core/warp_tiles.h"
 
 namespace sparkbench {

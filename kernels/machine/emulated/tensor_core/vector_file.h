@@ -15,8 +15,8 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/accumulator.h"
-#include "kernels/half.h"
+#include "kernels/base/accumulator.h"
+#include "kernels/base/half.h"
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
 
 namespace sparkbench {

@@ -1,10 +1,10 @@
 // fp16 conversions without branches, for loops that become vector instructions. The bits are those
-// of kernels/half.h.
+// of kernels/base/half.h.
 #pragma once
 
 #include <cstdint>
 
-#include "kernels/half.h"
+#include "kernels/base/half.h"
 #include "kernels/machine/emulated/tensor_core/lane_arithmetic.h"
 
 namespace sparkbench {

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "kernels/half.h"
+#include "kernels/base/half.h"
 #include "kernels/machine/emulated/tensor_core/block_dot.h"
 #include "kernels/machine/emulated/tensor_core/rows_mma.h"
 

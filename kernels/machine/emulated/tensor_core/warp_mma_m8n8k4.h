@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <span>
 
-#include "kernels/accumulator.h"
-#include "kernels/half.h"
+#include "kernels/base/accumulator.h"
+#include "kernels/base/half.h"
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
 #include "kernels/machine/mma/m8n8k4.h"
 

@@ -2,8 +2,8 @@
 // (kernels/machine/mma/m8n8k4.h), gathered into the four 8x8x4 products of the quad-pairs.
 #pragma once
 
-#include "kernels/accumulator.h"
-#include "kernels/half.h"
+#include "kernels/base/accumulator.h"
+#include "kernels/base/half.h"
 #include "kernels/machine/emulated/tensor_core/warp_mma_m8n8k4.h"
 #include "kernels/machine/mma/m8n8k4.h"
 

@@ -1,0 +1,89 @@
+// What the blocks of a pattern that share rows (tile/sparse_list.h) store in a pass's workspace,
+// and what is launched behind them: of forward passes, and of any pass where its parts lie. C++17,
+// for both machines.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/block_sparse/sparse_lists.h"
+#include "kernels/problem/attention.h"
+#include "kernels/tile/forward_params.h"
+#include "kernels/tile/merge_parts.h"
+
+namespace sparkbench {
+
+/// Gives each part of a workspace its place, aligned to 256 bytes. Saturates.
+class WorkspacePlaces {
+ public:
+  explicit WorkspacePlaces(std::uint64_t begin) : end_(begin) {}
+
+  std::uint64_t take(std::uint64_t size);
+  std::uint64_t end() const { return end_; }
+
+ private:
+  std::uint64_t end_;
+};
+/// Of so many rows of parts of each head.
+std::uint64_t part_tensor_bytes(const Problem& problem, int heads, int rows);
+
+/// Where a forward pass's begin in its workspace, in bytes: of so many rows.
+struct ForwardPartsWorkspace {
+  ForwardPartsWorkspace(const Problem& problem, int rows);
+
+  std::uint64_t o = 0, lse = 0;
+  std::uint64_t bytes = 0;
+};
+
+/// The problem without its pattern, whose full mask has the lengths.
+inline Problem without_pattern(const Problem& problem) {
+  Problem dense = problem;
+  dense.sparse = nullptr;
+  dense.mask = MaskSpec::full();
+  return dense;
+}
+
+/// The same, as long as the pattern's order of rows and keys: what the workspace of a backward pass
+/// counts, and kernels that go over its rows.
+Problem walked_problem(const Problem& problem);
+
+template <class T>
+T* in_workspace(void* workspace, std::uint64_t begin) {
+  return reinterpret_cast<T*>(static_cast<std::byte*>(workspace) + begin);
+}
+
+inline ChunkedView<Half> part_view(Half* data, const Problem& problem, int heads, int rows) {
+  return chunked_view("of parts", contiguous_view(data, rows, heads, problem.head_dim),
+                      problem.batch, rows, heads, problem.head_dim);
+}
+
+/// Where a launch stores parts; nothing is asked of memory where there are none.
+inline void give_parts(ForwardParams& params, const Problem& problem, int rows, Half* o,
+                       float* lse) {
+  if (rows == 0) return;
+  params.part_o = part_view(o, problem, problem.heads, rows);
+  params.part_lse = lse;
+  params.part_rows = rows;
+}
+
+inline ChunkedView<const Half> read_only(const ChunkedView<Half>& view) {
+  return {view.first, view.batch, view.row, view.head};
+}
+
+/// Behind a launch of `lists`, whose splits lie at `splits`.
+inline MergePartsParams merge_parts_params(const ForwardParams& params, int seqlen,
+                                           const SparseSplit* splits, int block_rows) {
+  return {{splits, block_rows, seqlen, params.part_rows},
+          params.heads,
+          params.head_chunks,
+          read_only(params.part_o),
+          params.part_lse,
+          params.o,
+          params.lse};
+}
+inline SumPartsParams sum_parts_params(const SplitRows& rows, int head_chunks,
+                                       const ChunkedView<Half>& part, const ChunkedView<Half>& x) {
+  return {rows, head_chunks, read_only(part), x};
+}
+
+}  // namespace sparkbench

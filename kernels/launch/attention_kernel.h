@@ -1,0 +1,143 @@
+// What a fused kernel says of itself, and how it is run on a GPU or on the emulated machine. Knows
+// no generation and no machine.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "kernels/base/sample.h"
+#include "kernels/launch/kernel_instance.h"
+#include "kernels/machine/mma_instruction.h"
+#include "kernels/problem/packed.h"
+#include "kernels/problem/tensors.h"
+
+struct CUstream_st;
+
+namespace sparkbench {
+
+class PatternLists;   // kernels/block_sparse/pattern_lists.h
+class PreparedChain;  // kernels/launch/prepared_chain.h
+
+struct EmulationOptions;  // kernels/machine/emulated/blocks/launch.h
+struct EmulationReport;
+
+/// As much of a device as decides what runs on it.
+struct KernelDevice {
+  int sm;                              // compute capability: 70, 75, ...
+  std::size_t shared_bytes_per_block;  // that a block may ask for
+  bool is_emulated = false;
+};
+
+/// Yes, or why not.
+struct Support {
+  std::string why_not;  // "head_dim 60 (multiples of 8 up to 256 are supported)"
+
+  explicit operator bool() const { return why_not.empty(); }
+};
+
+/// Host tensors for emulate, device tensors and a cudaStream_t for launch, which is null in a build
+/// without CUDA.
+struct ForwardFunctions {
+  /// The query tiles to compute; none means all.
+  EmulationReport (*emulate)(const Problem& problem, const ForwardTensors& tensors,
+                             const EmulationOptions& options, std::span<const SampleTile> tiles);
+  void (*launch)(const Problem& problem, const ForwardTensors& tensors, CUstream_st* stream);
+};
+
+struct BackwardFunctions {
+  EmulationReport (*emulate)(const Problem& problem, const BackwardTensors& tensors,
+                             const EmulationOptions& options, bool is_deterministic,
+                             const BackwardSample& sample);
+  /// `workspace` has AttentionKernel::workspace_bytes() and is aligned to 256 bytes.
+  void (*launch)(const Problem& problem, const BackwardTensors& tensors, void* workspace,
+                 bool is_deterministic, CUstream_st* stream);
+};
+
+/// A kernel over packed sequences, with the bits that it gives each of them alone: but dQ's, unless
+/// deterministic, which differ by the order of its sums, and those of Hopper's O where a sequence
+/// alone would come in runs (hopper/row_form.h). Throws std::invalid_argument as check_packed()
+/// (kernels/varlen/work_lists.h) does. `workspace` has workspace_bytes() and is aligned to 256
+/// bytes. Without a backward kernel the functions of that pass are null.
+struct PackedFunctions {
+  /// Whether it computes the packed problem on the device.
+  Support (*supports)(const Problem& packed, const KernelDevice& device);
+  /// As AttentionKernel::workspace_bytes(), of `batch` sequences. A forward pass has one, too.
+  std::uint64_t (*workspace_bytes)(const Problem& packed, int batch, Pass pass,
+                                   bool is_deterministic);
+  /// The query tiles to compute, of the batch entry that a sequence is; none means all.
+  EmulationReport (*emulate_forward)(const Problem& packed, const PackedLengths& lengths,
+                                     const ForwardTensors& tensors, const EmulationOptions& options,
+                                     std::span<const SampleTile> tiles);
+  void (*launch_forward)(const Problem& packed, const PackedLengths& lengths,
+                         const ForwardTensors& tensors, void* workspace, CUstream_st* stream);
+  /// Of a sample, whole sequences: all query tiles of the heads that read a key head, and all key
+  /// tiles of it.
+  EmulationReport (*emulate_backward)(const Problem& packed, const PackedLengths& lengths,
+                                      const BackwardTensors& tensors,
+                                      const EmulationOptions& options, bool is_deterministic,
+                                      const BackwardSample& sample);
+  void (*launch_backward)(const Problem& packed, const PackedLengths& lengths,
+                          const BackwardTensors& tensors, void* workspace, bool is_deterministic,
+                          CUstream_st* stream);
+};
+
+/// A kernel over patterns (Problem::sparse). `emulate` of ForwardFunctions and BackwardFunctions
+/// takes them as they are; a launch reads lists that lie in device memory.
+struct SparseFunctions {
+  /// Of a pass on the current GPU; a training step has those of its forward pass and of its
+  /// backward pass by themselves. Throws std::invalid_argument for what is not supported.
+  PatternLists (*lists)(const Problem& problem, Pass pass, bool is_deterministic);
+  /// `memory` has PatternLists::bytes() as PatternLists::write() makes them, aligned to 16 bytes.
+  /// `workspace` as of a backward pass; a forward pass has one where the pattern is run as passes
+  /// (pattern_launches.h) or blocks share rows (sparse_lists.h), and workspace_bytes() tells it.
+  void (*launch_forward)(const Problem& problem, const ForwardTensors& tensors, void* workspace,
+                         const PatternLists& lists, const void* memory, CUstream_st* stream);
+  void (*launch_backward)(const Problem& problem, const BackwardTensors& tensors, void* workspace,
+                          const PatternLists& lists, const void* memory, bool is_deterministic,
+                          CUstream_st* stream);
+};
+
+/// A chain of kernels that keeps its scores in memory, so that a forward pass has a workspace, too:
+/// launched by this instead of the functions above, whatever the mask.
+struct ChainFunctions {
+  /// For the current GPU, and for backward passes unless `pass` is a forward one. Throws
+  /// std::invalid_argument for what is not supported.
+  std::shared_ptr<const PreparedChain> (*prepare)(const Problem& problem, Pass pass);
+};
+
+/// A forward kernel and, if there is one, the backward kernel that recomputes its scores.
+struct AttentionKernel {
+  std::string_view name;
+  std::string_view summary;
+  Accumulator accumulator;  // of its scores, and of the unfused computation that bounds its error
+  MmaInstruction instruction;  // whose arithmetic its results have
+
+  /// Whether it computes the problem on the device.
+  Support (*supports)(const Problem& problem, const KernelDevice& device);
+
+  /// Device memory that a pass takes besides its tensors: of a training step, what either of its
+  /// passes takes. Saturates at 2^64 - 1.
+  std::uint64_t (*workspace_bytes)(const Problem& problem, Pass pass, bool is_deterministic);
+
+  ForwardFunctions forward;
+  BackwardFunctions backward;  // all null for a kernel of forward passes alone
+  PackedFunctions packed;
+  SparseFunctions sparse;     // all null for a kernel without them
+  ChainFunctions chain = {};  // null for a fused kernel
+  /// What fused kernels are compared with, which runs where it is named.
+  bool is_baseline = false;
+
+  bool has_backward() const { return backward.emulate != nullptr; }
+};
+
+/// A folder of kernels, and what of them is compiled.
+struct KernelFamily {
+  std::span<const AttentionKernel> kernels;
+  std::span<const KernelInstance> instances;
+};
+
+}  // namespace sparkbench

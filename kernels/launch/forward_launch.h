@@ -1,0 +1,38 @@
+// A forward kernel's launch on the emulated machine: blocks of some query rows of one head, in the
+// order of tile/forward_block.h, each of which walks the tiles of keys that a row of it sees.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "kernels/base/sample.h"
+#include "kernels/machine/emulated/blocks/launch.h"
+#include "kernels/problem/tensors.h"
+
+namespace sparkbench {
+
+/// Tiles of so many keys, the first of which begins at a multiple of `start`.
+struct KeyTiles {
+  int keys;
+  int start = keys;
+};
+
+struct ForwardGrid {
+  const char* id;  // of the instance
+  int threads;     // of a block
+  std::size_t shared_bytes;
+  int block_rows;
+  KeyTiles tiles;
+};
+
+/// `tiles` are the query tiles to compute; none means all. Rows of the blocks that hold these are
+/// computed too.
+LaunchShape forward_shape(const Problem& problem, const ForwardGrid& grid,
+                          std::span<const SampleTile> tiles);
+
+/// Of each block of `block_rows` query rows, the tiles of keys that it walks: its counts are affine
+/// in them.
+std::vector<double> tiles_of_blocks(const Problem& problem, int block_rows, const KeyTiles& tiles,
+                                    bool is_last_tile_first);
+
+}  // namespace sparkbench

@@ -1,0 +1,68 @@
+// How an instance is launched for a problem, as plain bytes: for whoever reads its machine code and
+// has no GPU to launch it on.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <optional>
+#include <type_traits>
+#include <vector>
+
+#include "kernels/problem/tensors.h"
+
+namespace sparkbench {
+
+/// Of a device's memory, what the launch finds there and leaves.
+struct MemoryContents {
+  std::uint64_t address;
+  std::vector<std::byte> bytes;
+};
+
+struct InstanceLaunch {
+  std::array<int, 3> grid;
+  int threads;  // of a block
+  int dynamic_shared_bytes;
+  std::vector<std::byte> parameters;    // the kernel's parameter struct, with tensors at made-up
+                                        // addresses, each contiguous and aligned like an allocation
+  std::optional<MemoryContents> lists;  // of packed sequences' blocks, of a pattern's tiles or rows
+};
+
+/// A device's memory, of which nothing but the addresses is used.
+class MadeUpMemory {
+ public:
+  template <class T>
+  T* allocate() {
+    next_ += kSpacing;
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of a device that is not there
+    return reinterpret_cast<T*>(next_);
+  }
+  /// Before all that is allocated.
+  static const void* lists() {
+    return reinterpret_cast<const void*>(kFirst);  // NOLINT(performance-no-int-to-ptr)
+  }
+
+ private:
+  static constexpr std::uintptr_t kFirst = std::uintptr_t{1} << 42;
+  static constexpr std::uintptr_t kSpacing = std::uintptr_t{1} << 37;  // 128 GiB
+  std::uintptr_t next_ = kFirst;
+};
+
+inline ForwardTensors made_up_forward(const Problem& problem, MadeUpMemory& memory) {
+  const Half* const q = memory.allocate<Half>();
+  const Half* const k = memory.allocate<Half>();
+  const Half* const v = memory.allocate<Half>();
+  Half* const o = memory.allocate<Half>();
+  return contiguous_tensors(problem, q, k, v, o, memory.allocate<float>());
+}
+
+template <class Params>
+std::vector<std::byte> bytes_of(const Params& params) {
+  static_assert(std::is_trivially_copyable_v<Params>, "a launch copies its parameters");
+  std::vector<std::byte> bytes(sizeof params);
+  std::memcpy(bytes.data(), &params, sizeof params);
+  return bytes;
+}
+
+}  // namespace sparkbench

@@ -1,0 +1,27 @@
+// Which blocks of a work list (emulated_work_list.h) are emulated where only a sample is, and how
+// much each block of the list walks.
+#pragma once
+
+#include <span>
+
+#include "kernels/base/sample.h"
+#include "kernels/varlen/emulated_work_list.h"
+
+namespace sparkbench {
+
+/// A list that has been emulated, whose blocks walk `step` columns at a time. All blocks of grid
+/// axis 0 have the same item.
+struct SampledList {
+  const EmulatedWorkList& list;
+  int step;
+
+  /// Makes `shape` launch only the blocks of these tiles of rows, or of keys, each of its sequence
+  /// and of the head that is block(0), and one without work, if there is any. All where there are
+  /// no tiles.
+  void restrict_to(std::span<const SampleTile> tiles, LaunchShape& shape) const;
+
+  /// The same with all of axis 0.
+  void restrict_to_sequences(std::span<const SampleTile> tiles, LaunchShape& shape) const;
+};
+
+}  // namespace sparkbench

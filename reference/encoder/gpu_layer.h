@@ -1,0 +1,88 @@
+// An encoder layer on a GPU: its products by cublasLt, everything between by kernels over rows, and
+// any attention. Each pass enqueues what layer_steps() lists, in one block of memory in which later
+// tensors take the place of earlier ones.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/machine/cuda_resources.h"
+#include "kernels/problem/tensors.h"
+#include "reference/encoder/layer_memory.h"
+#include "reference/encoder/layer_steps.h"
+#include "reference/encoder/product.h"
+
+namespace sparkbench {
+
+/// In device memory, aligned to 256 bytes. Matrices are [out, in]; those of Q, K and V lie below
+/// each other. A layer without bias has zeros there.
+struct LayerWeightPointers {
+  const Half *w_qkv, *w_o, *w_1, *w_2;
+  const Half *b_qkv, *b_o, *b_1, *b_2;
+  const Half *gamma_1, *beta_1, *gamma_2, *beta_2;
+};
+
+/// Called on the host when a stage has been enqueued, those behind it not yet. A backward pass
+/// comes back to each stage.
+using AfterStage = std::function<void(Stage)>;
+
+/// A result in device memory.
+struct LayerGradient {
+  std::string name;  // "dx", "dWqkv", "dbo", "dgamma1", ...
+  const Half* data = nullptr;
+  std::size_t elements = 0;
+};
+
+class GpuLayer {
+ public:
+  /// For forward passes, or for forward and backward ones; of kBackward what a forward pass keeps
+  /// is there as often as the backward pass is repeated. Allocates on the current device. `library`
+  /// outlives the layer. Throws UnsupportedError for extents that the kernels do not take,
+  /// OutOfDeviceMemory.
+  GpuLayer(const LayerShape& shape, const Problem& problem, Pass pass,
+           const LayerWeightPointers& weights, const ProductLibrary& library, cudaStream_t stream);
+  ~GpuLayer();
+  GpuLayer(const GpuLayer&) = delete;
+  GpuLayer& operator=(const GpuLayer&) = delete;
+
+  /// What the attention reads and writes: Q, K and V side by side. Of sequences of several lengths
+  /// as Problem::packed() has them.
+  ForwardTensors attention_tensors() const;
+  /// Where the layer has a backward pass.
+  BackwardTensors attention_gradients() const;
+  /// What enqueues it on the layer's stream.
+  void set_attention(std::function<void()> forward, std::function<void()> backward);
+
+  /// Enqueues NaNs into everything but the weights, so that what nobody writes is seen.
+  void poison() const;
+
+  /// Enqueues a pass. Needs the attention, and "x", of a backward pass "dy", and a forward pass
+  /// before it.
+  void forward(const AfterStage& after_stage = [](Stage) {}) const;
+  void backward(const AfterStage& after_stage = [](Stage) {}) const;
+
+  /// Enqueues one stage of a forward pass, from what its tensors hold. Of pre-LN's ff2 it is the
+  /// product with its bias, without the residual.
+  void forward_stage(Stage stage) const;
+
+  /// A tensor by its name in layer_steps(): "x", "dy", "y", ... Null where the layer does not keep
+  /// it.
+  Half* tensor(std::string_view name) const;
+  /// Of a backward pass, by the names that errors have (reference/encoder/layer_errors.h).
+  std::vector<LayerGradient> gradients() const;
+  /// Device memory besides the weights, the library's and the attention's own.
+  std::uint64_t bytes() const;
+
+ private:
+  struct Passes;
+  std::unique_ptr<Passes> passes_;
+};
+
+}  // namespace sparkbench
