@@ -1,0 +1,186 @@
+/* The interface between sparkbench and a kernel that is not part of it.
+ *
+ * A kernel is a shared library that exports sparkbench_kernel_entry(). sparkbench verifies, times
+ * and records it as it does its own:
+ *
+ *   sparkbench sweep --kernel ./libmine.so             every kernel of the library
+ *   sparkbench sweep --kernel ./libmine.so:name        one of them
+ *
+ * The computation is
+ *
+ *   O = dropout(softmax(softmax_scale * Q K^T + mask)) V,   LSE = log(sum(exp(softmax_scale * Q K^T
+ * + mask)))
+ *
+ * and the gradients of sum(O * dO) with respect to Q, K and V. Order of the calls for one problem:
+ * supports, workspace_bytes, prepare, then forward and backward any number of times, then destroy.
+ * All calls come from one thread at a time. Strings and structs that a call is given are valid
+ * until destroy() if it is prepare(), else during the call.
+ *
+ * C99. Fields are only ever added at a struct's end, and struct_bytes says how much of it its maker
+ * knew; what it did not know reads as 0. Values of enums are only ever added.
+ */
+#ifndef SPARKBENCH_KERNEL_H
+#define SPARKBENCH_KERNEL_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* NOLINTBEGIN(readability-identifier-naming): names as C has them. */
+
+#define SPARKBENCH_KERNEL_ABI 1u
+
+/* What a function returns. After any other value than OK, last_error() is asked why. */
+typedef enum sparkbench_status {
+  SPARKBENCH_OK = 0,
+  SPARKBENCH_UNSUPPORTED = 1, /* found only now: the case is skipped */
+  SPARKBENCH_OUT_OF_MEMORY = 2,
+  SPARKBENCH_ERROR = 3 /* the case fails */
+} sparkbench_status;
+
+/* Where tensors and workspace lie. */
+typedef enum sparkbench_backend {
+  SPARKBENCH_CUDA = 0, /* memory of the CUDA device that is current */
+  SPARKBENCH_HOST = 1  /* host memory. Without a stream: results are there when a call returns. The
+                          kernel is verified, never timed. */
+} sparkbench_backend;
+
+typedef enum sparkbench_dtype {
+  SPARKBENCH_FP16 = 0,
+  SPARKBENCH_BF16 = 1, /* not given yet */
+  SPARKBENCH_FP32 = 2  /* not given yet */
+} sparkbench_dtype;
+
+/* What scores are summed in. The allowed error depends on it. */
+typedef enum sparkbench_accumulator {
+  SPARKBENCH_ACC_FP32 = 0,
+  SPARKBENCH_ACC_FP16 = 1
+} sparkbench_accumulator;
+
+typedef enum sparkbench_pass {
+  SPARKBENCH_FORWARD = 0,
+  SPARKBENCH_BACKWARD = 1,
+  SPARKBENCH_FORWARD_BACKWARD = 2 /* forward and then backward, as one measurement */
+} sparkbench_pass;
+
+/* Row q of a sequence stands at p = q + seqlen_k - seqlen_q: the last row sees the last key. */
+typedef enum sparkbench_mask_kind {
+  SPARKBENCH_MASK_FULL = 0,
+  SPARKBENCH_MASK_BAND = 1,   /* keys p - mask_left to p + mask_right; causal: right 0, left -1 */
+  SPARKBENCH_MASK_PREFIX = 2, /* keys up to p, and those below mask_prefix */
+  SPARKBENCH_MASK_PATTERN = 3 /* what `sees` says; it may differ from head to head */
+} sparkbench_mask_kind;
+
+typedef struct sparkbench_problem {
+  size_t struct_bytes;
+  int32_t backend; /* sparkbench_backend */
+  int32_t sm;      /* compute capability: 10 * major + minor; of the host: 0 */
+  int32_t dtype;   /* sparkbench_dtype: of all tensors but LSE, which is fp32 */
+  int32_t pass;    /* sparkbench_pass */
+  int32_t batch;   /* sequences */
+  int32_t heads;
+  int32_t
+      heads_k; /* of K and V: divides heads. Query head h reads key head h / (heads / heads_k) */
+  int32_t seqlen_q; /* with cu_seqlens: of the longest sequence */
+  int32_t seqlen_k;
+  int32_t head_dim;
+  float softmax_scale;
+  int32_t deterministic; /* 1: the backward pass must give the same bits each time */
+  int32_t mask_kind;     /* sparkbench_mask_kind */
+  int32_t mask_left;     /* -1: no bound */
+  int32_t mask_right;    /* -1: no bound */
+  int32_t mask_prefix;
+  const char* mask; /* the mask as --mask has it, in its normal form: "causal", "window:128" */
+  /* Whether row q of query head `head` sees key k, for every kind of mask without cu_seqlens; call
+   * it as sees(mask_context, head, q, k) while the problem is valid. On the host, from any thread.
+   */
+  int32_t (*sees)(const void* mask_context, int32_t head, int32_t q, int32_t k);
+  const void* mask_context;
+  /* Dropout. Element (b, head, q, k) of the softmax is dropped with probability dropout_p, and a
+   * kept one is multiplied by dropout_scale. A kernel that draws these elements
+   * (kernels/problem/dropout.h defines which) is verified with them; one with draws_own_dropout is
+   * verified without dropout. */
+  float dropout_p;
+  float dropout_scale;
+  uint64_t seed;
+  uint64_t dropout_offset;
+  /* Varlen: sequence i has rows cu_seqlens_q[i] to below cu_seqlens_q[i + 1] of tensors
+   * [total_q, heads, head_dim], and such keys; LSE is [heads, total_q]. Null: all sequences are
+   * alike. The arrays of batch + 1 numbers are in the host's memory here, and in the backend's in
+   * sparkbench_tensors. */
+  const int32_t* cu_seqlens_q;
+  const int32_t* cu_seqlens_k;
+  int64_t total_q, total_k; /* rows and keys of all sequences */
+} sparkbench_problem;
+
+/* Element (b, s, h, d) is data[b * batch_stride + s * seqlen_stride + h * head_stride + d]. Strides
+ * are in elements. Rows are aligned to 16 bytes. With cu_seqlens batch_stride has no meaning. */
+typedef struct sparkbench_input {
+  const void* data;
+  int64_t batch_stride, seqlen_stride, head_stride;
+} sparkbench_input;
+
+typedef struct sparkbench_output {
+  void* data;
+  int64_t batch_stride, seqlen_stride, head_stride;
+} sparkbench_output;
+
+typedef struct sparkbench_tensors {
+  size_t struct_bytes;
+  sparkbench_input q;    /* [batch, seqlen_q, heads, head_dim] */
+  sparkbench_input k, v; /* [batch, seqlen_k, heads_k, head_dim] */
+  /* Written by forward(), read by backward(). A row that sees no key has O = 0 and LSE = -inf. */
+  sparkbench_output o; /* [batch, seqlen_q, heads, head_dim] */
+  float* lse;          /* [batch, heads, seqlen_q], contiguous, natural logarithm */
+  /* Null without a backward pass. */
+  sparkbench_input d_o;        /* as o */
+  sparkbench_output dq;        /* as q */
+  sparkbench_output dk, dv;    /* as k: sums over the query heads that read a key head */
+  const int32_t* cu_seqlens_q; /* [batch + 1], or null */
+  const int32_t* cu_seqlens_k;
+} sparkbench_tensors;
+
+typedef struct sparkbench_kernel {
+  size_t struct_bytes;
+  const char* name; /* lower-case letters, digits, "-", "_" and "."; unlike any of sparkbench's */
+  const char* summary;       /* one line */
+  const char* version;       /* of what computes: recorded. Null: unknown */
+  int32_t backend;           /* sparkbench_backend that it runs on */
+  int32_t accumulator;       /* sparkbench_accumulator */
+  int32_t draws_own_dropout; /* 1: its dropped elements differ from kernels/problem/dropout.h */
+  int32_t has_no_lse;        /* 1: forward() leaves LSE alone; it is not verified then */
+
+  /* Null, or why the kernel does not compute this problem. Never asked for another backend. */
+  const char* (*supports)(const sparkbench_problem* problem);
+  /* Bytes of workspace, aligned to 256. Null: none. */
+  size_t (*workspace_bytes)(const sparkbench_problem* problem);
+  /* Everything that is done once for a problem: compile, tune, allocate, list tiles. Not timed. It
+   * may enqueue work on `stream` (a cudaStream_t). *plan is handed to the calls below. */
+  int32_t (*prepare)(const sparkbench_problem* problem, void* workspace, void* stream, void** plan);
+  /* Enqueues the pass on `stream`, and does not wait for it. Timed. Every call may have other
+   * tensors. Work on another stream must be joined to `stream` before the call returns. */
+  int32_t (*forward)(void* plan, const sparkbench_tensors* tensors, void* stream);
+  int32_t (*backward)(void* plan, const sparkbench_tensors* tensors, void* stream); /* null: none */
+  /* Null, or the device memory beyond tensors and workspace that the passes used at their peak.
+   * Else it is read from the device before and after. */
+  size_t (*peak_bytes)(void* plan);
+  void (*destroy)(void* plan); /* null: nothing to free */
+  /* Why the last call on this thread did not return OK. Null: unknown. */
+  const char* (*last_error)(void);
+} sparkbench_kernel;
+
+/* Exported by a kernel's library. The kernel of this index, from 0, or null behind the last one. It
+ * lives as long as the library is loaded. `abi` is the caller's SPARKBENCH_KERNEL_ABI; null for all
+ * indices if the library cannot serve it. */
+const sparkbench_kernel* sparkbench_kernel_entry(uint32_t abi, uint32_t index);
+
+/* NOLINTEND(readability-identifier-naming) */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
