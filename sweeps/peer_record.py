@@ -264,7 +264,7 @@ def make_method(arguments, flop_convention, l2_bytes, has_backward):
 def begin_run(argv, arguments, build, device, method):
     started_at = utc_now()
     return {
-        "schema": {"name": "sparkbench.run", "version": "1.9.0"},
+        "schema": {"name": "sparkbench.run", "version": "1.10.0"},
         "run": {
             "id": fnv1a(f"{started_at}{argv}{os.getpid()}"),
             "started_at": started_at,

@@ -52,8 +52,12 @@ struct GpuWork {
 
 /// The work that a candidate enqueues on a GPU, and the memory that it allocated for it.
 struct Prepared {
-  std::function<void()> forward, backward;
+  std::function<void()> forward = {}, backward = {};
   std::uint64_t workspace_bytes = 0;
+  /// For outputs that lie elsewhere: enqueues copies of them to the tensors. Not timed.
+  std::function<void()> deliver = {};
+  /// Whether the backward pass reads what the candidate's own forward pass kept, beside O and LSE.
+  bool backward_needs_forward = false;
   /// The pass with a callback after each part is enqueued; empty without parts.
   std::function<void(const AfterPart&)> in_parts = {};
 };

@@ -1,6 +1,8 @@
 // Device memory for candidates.
 #pragma once
 
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <memory>
 #include <span>
@@ -9,11 +11,49 @@
 
 namespace sparkbench {
 
-/// Aligned to 256 bytes, freed with the pointer. Throws OutOfDeviceMemory.
+inline constexpr int kPoisonByte = 0x7f;  // 0x7f7f is a NaN in fp16; 0x7f7f7f7f is 3e38 in fp32
+
+/// Aligned to 256 bytes, freed with the pointer, and full of NaNs, so that a kernel that takes it
+/// to be zero fails. Throws OutOfDeviceMemory.
 inline std::shared_ptr<void> allocate_for_candidate(std::size_t bytes) {
   const auto buffer = std::make_shared<DeviceBuffer>(bytes);
+  CUDA_CHECK(cudaMemset(buffer->as<void>(), kPoisonByte, bytes));
+  CUDA_CHECK(cudaDeviceSynchronize());  // a non-blocking stream would not wait for it
   return {buffer, buffer->as<void>()};
 }
+
+/// An output, with bytes before and behind it that no kernel may write.
+class GuardedBuffer {
+ public:
+  /// Throws OutOfDeviceMemory.
+  explicit GuardedBuffer(std::size_t bytes) : bytes_(bytes), memory_(bytes + 2 * kGuardBytes) {
+    CUDA_CHECK(cudaMemset(memory_.as<void>(), kGuardByte, memory_.bytes()));
+    CUDA_CHECK(cudaDeviceSynchronize());
+  }
+
+  template <class T>
+  T* as() const {
+    return reinterpret_cast<T*>(memory_.as<std::byte>() + kGuardBytes);
+  }
+  std::size_t bytes() const { return bytes_; }
+  /// Whether nobody wrote before or behind it. The device must be idle.
+  bool is_intact() const {
+    std::array<std::byte, 2 * kGuardBytes> guard;
+    const std::byte* const begin = memory_.as<std::byte>();
+    CUDA_CHECK(cudaMemcpy(guard.data(), begin, kGuardBytes, cudaMemcpyDeviceToHost));
+    CUDA_CHECK(cudaMemcpy(guard.data() + kGuardBytes, begin + kGuardBytes + bytes_, kGuardBytes,
+                          cudaMemcpyDeviceToHost));
+    return std::all_of(guard.begin(), guard.end(),
+                       [](std::byte byte) { return byte == std::byte{kGuardByte}; });
+  }
+
+ private:
+  static constexpr std::size_t kGuardBytes = 4096;
+  static constexpr unsigned char kGuardByte = 0x5a;
+
+  std::size_t bytes_;
+  DeviceBuffer memory_;
+};
 
 /// The same, initialized with these bytes.
 inline std::shared_ptr<void> upload_for_candidate(std::span<const std::byte> bytes) {

@@ -3,18 +3,19 @@
 #include <algorithm>
 #include <cstring>
 #include <functional>
+#include <map>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "harness/devices/gpu_memory.h"
 #include "harness/devices/profiled_region.h"
+#include "harness/devices/timed_check.h"
 #include "kernels/machine/cuda_resources.h"
 
 namespace sparkbench {
 namespace {
-
-constexpr int kPoisonByte = 0x7f;  // 0x7f7f is a NaN in fp16; 0x7f7f7f7f is 3e38 in fp32
 
 /// How much less free memory the device has now; the driver allocates in blocks of 2 MiB.
 std::uint64_t taken_since(std::uint64_t free_before) {
@@ -22,28 +23,30 @@ std::uint64_t taken_since(std::uint64_t free_before) {
   return free_now < free_before ? free_before - free_now : 0;
 }
 
-template <class T>
-void upload(const DeviceBuffer& buffer, std::span<const T> host) {
-  CUDA_CHECK(cudaMemcpy(buffer.as<void>(), host.data(), host.size_bytes(), cudaMemcpyHostToDevice));
+template <class Buffer, class T>
+void upload(const Buffer& buffer, std::span<const T> host) {
+  CUDA_CHECK(cudaMemcpy(buffer.template as<void>(), host.data(), host.size_bytes(),
+                        cudaMemcpyHostToDevice));
+  CUDA_CHECK(cudaDeviceSynchronize());  // a non-blocking stream would not wait for the copy
 }
 
-template <class T>
-std::vector<T> download(const DeviceBuffer& buffer) {
+template <class T, class Buffer>
+std::vector<T> download(const Buffer& buffer) {
   std::vector<T> host(buffer.bytes() / sizeof(T));
-  CUDA_CHECK(cudaMemcpy(host.data(), buffer.as<void>(), buffer.bytes(), cudaMemcpyDeviceToHost));
+  CUDA_CHECK(
+      cudaMemcpy(host.data(), buffer.template as<void>(), buffer.bytes(), cudaMemcpyDeviceToHost));
   return host;
 }
 
 /// dO and the gradients, if a backward pass runs.
 struct GradientBuffers {
-  GradientBuffers(const Problem& problem, std::span<const Half> host_d_o)
-      : d_o(host_d_o.size_bytes()),
+  explicit GradientBuffers(const Problem& problem)
+      : d_o(problem.q_elements() * sizeof(Half)),
         dq(problem.q_elements() * sizeof(Half)),
         dk(problem.k_elements() * sizeof(Half)),
-        dv(problem.k_elements() * sizeof(Half)) {
-    upload(d_o, host_d_o);
-  }
-  DeviceBuffer d_o, dq, dk, dv;
+        dv(problem.k_elements() * sizeof(Half)) {}
+  DeviceBuffer d_o;
+  GuardedBuffer dq, dk, dv;
 };
 
 /// The offsets of varlen sequences.
@@ -71,6 +74,11 @@ bool same_bytes(const PassOutputs& a, const PassOutputs& b) {
          same_bytes(a.dk, b.dk) && same_bytes(a.dv, b.dv);
 }
 
+bool holds(const DeviceBuffer& buffer, std::span<const Half> host) {
+  const std::vector<Half> now = download<Half>(buffer);
+  return std::memcmp(now.data(), host.data(), host.size_bytes()) == 0;
+}
+
 class GpuProblem : public LoadedProblem {
  public:
   GpuProblem(const ProblemData& data, GradientData* gradients, GpuTimer& timer,
@@ -88,10 +96,8 @@ class GpuProblem : public LoadedProblem {
         lse_(data.problem().lse_elements() * sizeof(float)),
         layout_(data.problem().lengths ? data.problem().packed() : data.problem()) {
     if (const auto& lengths = data.problem().lengths) offsets_.emplace(*lengths);
-    upload(q_, data.inputs().q);
-    upload(k_, data.inputs().k);
-    upload(v_, data.inputs().v);
-    if (gradients != nullptr) buffers_.emplace(data.problem(), gradients->d_o());
+    if (gradients != nullptr) buffers_.emplace(data.problem());
+    upload_inputs();
     tensor_bytes_ = std::max(bytes_of_tensors(), taken_since(free_before_));
   }
 
@@ -101,9 +107,9 @@ class GpuProblem : public LoadedProblem {
     const Prepared prepared = prepare(candidate, options);
     run_what_precedes(prepared, options.pass);
     const Launch launch = launch_of(prepared, options.pass);
-    PassOutputs outputs = run_once(options.pass, launch);
+    PassOutputs outputs = run_once(options.pass, launch, prepared);
     RunOutcome outcome;
-    outcome.is_bitwise_repeatable = same_bytes(outputs, run_once(options.pass, launch));
+    outcome.is_bitwise_repeatable = same_bytes(outputs, run_once(options.pass, launch, prepared));
     if (options.keeps_outputs && options.pass == Pass::kBackward) download_forward(outputs);
     if (!outputs.o.empty()) {
       outcome.rows = gather_rows(data_.problem(), outputs.o, outputs.lse, data_.plan().rows);
@@ -112,7 +118,9 @@ class GpuProblem : public LoadedProblem {
       outcome.gradients = gather_gradients(data_.problem(), {outputs.dq, outputs.dk, outputs.dv},
                                            gradients_->plan().rows);
     }
-    if (options.keeps_outputs) outcome.outputs = std::move(outputs);
+    outcome.violation = find_violation(options.pass);
+    if (options.keeps_outputs) outcome.outputs = outputs;
+    keep_verified(candidate, options.method, std::move(outputs));
     outcome.workspace_bytes = prepared.workspace_bytes;
     outcome.peak_bytes =
         tensor_bytes_ + std::max(prepared.workspace_bytes, taken_since(free_before));
@@ -135,7 +143,16 @@ class GpuProblem : public LoadedProblem {
       run_what_precedes(one, options.pass);
       launches.push_back(launch_of(one, options.pass));
     }
-    return timer_.time(launches, options.method);
+    const std::vector<std::unique_ptr<TimedCheck>> checks =
+        make_checks(candidates.first(prepared.size()), prepared, options);
+    std::vector<SampleCheck> around;
+    for (std::size_t i = 0; i < checks.size(); ++i) {
+      around.push_back(checks[i] == nullptr ? SampleCheck{}
+                                            : sample_check(*checks[i], prepared[i], options.pass));
+    }
+    std::vector<Timing> timings = timer_.time(launches, options.method, around);
+    if (!checks.empty()) upload_inputs();
+    return timings;
   }
 
   std::optional<PassParts> time_parts(const Candidate& candidate,
@@ -171,7 +188,12 @@ class GpuProblem : public LoadedProblem {
   void run_what_precedes(const Prepared& prepared, Pass pass) const {
     if (pass != Pass::kBackward) return;
     prepared.forward();
+    deliver(prepared);
     stream_.synchronize();
+  }
+
+  static void deliver(const Prepared& prepared) {
+    if (prepared.deliver) prepared.deliver();
   }
 
   /// The result must not outlive `prepared`.
@@ -209,8 +231,143 @@ class GpuProblem : public LoadedProblem {
                               cublas_, allocate_for_candidate, upload_for_candidate});
   }
 
-  void poison(const DeviceBuffer& buffer) const {
-    CUDA_CHECK(cudaMemsetAsync(buffer.as<void>(), kPoisonByte, buffer.bytes(), stream_.get()));
+  template <class Buffer>
+  void poison(const Buffer& buffer) const {
+    CUDA_CHECK(
+        cudaMemsetAsync(buffer.template as<void>(), kPoisonByte, buffer.bytes(), stream_.get()));
+  }
+
+  void upload_inputs() {
+    upload(q_, data_.inputs().q);
+    upload(k_, data_.inputs().k);
+    upload(v_, data_.inputs().v);
+    if (gradients_ != nullptr) upload(buffers_->d_o, std::span<const Half>(gradients_->d_o()));
+  }
+
+  /// What a pass wrote that it may only read, or not touch. The device must be idle.
+  std::string find_violation(Pass pass) const {
+    const ForwardInputs inputs = data_.inputs();
+    if (!holds(q_, inputs.q)) return "its input q";
+    if (!holds(k_, inputs.k)) return "its input k";
+    if (!holds(v_, inputs.v)) return "its input v";
+    if (pass != Pass::kForward && !holds(buffers_->d_o, gradients_->d_o())) return "its input dO";
+    if (!o_.is_intact()) return "memory around o";
+    if (!lse_.is_intact()) return "memory around lse";
+    if (!buffers_) return "";
+    if (!buffers_->dq.is_intact()) return "memory around dq";
+    if (!buffers_->dk.is_intact()) return "memory around dk";
+    return buffers_->dv.is_intact() ? "" : "memory around dv";
+  }
+
+  /// For make_checks(): of the kernel that ran last, and of references, which are timed beside it.
+  void keep_verified(const Candidate& candidate, const Method& method, PassOutputs outputs) {
+    std::erase_if(verified_,
+                  [](const auto& kept) { return kept.first->role() != Role::kReference; });
+    if (is_timed(method) && method.cache == "cold") verified_[&candidate] = std::move(outputs);
+  }
+
+  RowShape shape_of(bool is_lse, bool is_of_keys) const {
+    return {layout_.batch, is_of_keys ? layout_.seqlen_k : layout_.seqlen_q,
+            is_of_keys ? layout_.key_heads() : layout_.heads, is_lse ? 1 : layout_.head_dim,
+            is_lse};
+  }
+  CheckedTensor queries(std::string name, void* data, unsigned signs) const {
+    return {std::move(name), data, false, shape_of(false, false), false, signs};
+  }
+  CheckedTensor keys(std::string name, void* data, unsigned signs) const {
+    return {std::move(name), data, false, shape_of(false, true), true, signs};
+  }
+  CheckedTensor lse() const {
+    return {"lse", lse_.as<void>(), true, shape_of(true, false), false, kNoSign};
+  }
+
+  using TensorCopies = std::vector<std::shared_ptr<const TensorCopy>>;
+
+  static TensorCopies copies_of(const std::vector<CheckedTensor>& tensors) {
+    TensorCopies copies;
+    for (const CheckedTensor& tensor : tensors) {
+      copies.push_back(std::make_shared<const TensorCopy>(tensor));
+    }
+    return copies;
+  }
+
+  TensorCopies copy_inputs(Pass pass) const {
+    std::vector<CheckedTensor> tensors = {queries("q", q_.as<void>(), kSignOfScores),
+                                          keys("k", k_.as<void>(), kSignOfScores),
+                                          keys("v", v_.as<void>(), kSignOfV)};
+    if (pass != Pass::kForward) {
+      tensors.push_back(queries("dO", buffers_->d_o.as<void>(), kSignOfDo));
+    }
+    return copies_of(tensors);
+  }
+
+  /// O and LSE, which a forward pass writes and a backward pass reads.
+  std::vector<CheckedTensor> forward_results() const {
+    return {queries("o", o_.as<void>(), kSignOfV), lse()};
+  }
+
+  /// Copies of the outputs that were verified.
+  TensorCopies copy_outputs(Pass pass, const PassOutputs& verified) const {
+    std::vector<CheckedTensor> tensors;
+    if (pass != Pass::kBackward) {
+      upload(o_, std::span<const Half>(verified.o));
+      upload(lse_, std::span<const float>(verified.lse));
+      tensors = forward_results();
+    }
+    if (pass != Pass::kForward) {
+      constexpr unsigned kSignOfScoreGradients = kSignOfV | kSignOfDo;
+      upload(buffers_->dq, std::span<const Half>(verified.dq));
+      upload(buffers_->dk, std::span<const Half>(verified.dk));
+      upload(buffers_->dv, std::span<const Half>(verified.dv));
+      tensors.push_back(
+          queries("dq", buffers_->dq.as<void>(), kSignOfScoreGradients | kSignOfScores));
+      tensors.push_back(keys("dk", buffers_->dk.as<void>(), kSignOfScoreGradients | kSignOfScores));
+      tensors.push_back(keys("dv", buffers_->dv.as<void>(), kSignOfDo));
+    }
+    return copies_of(tensors);
+  }
+
+  /// One for each candidate, null where nothing says what its outputs should be: it did not run
+  /// before, or draws a dropout mask of its own, or the cache is to stay warm. None for all where
+  /// memory is too small for copies of the tensors.
+  std::vector<std::unique_ptr<TimedCheck>> make_checks(std::span<const Candidate* const> candidates,
+                                                       std::span<const Prepared> prepared,
+                                                       const RunOptions& options) const {
+    const bool drops = data_.problem().dropout().threshold != 0;
+    std::vector<std::unique_ptr<TimedCheck>> checks;
+    try {
+      const TensorCopies shared_inputs = copy_inputs(options.pass);
+      for (std::size_t i = 0; i < candidates.size(); ++i) {
+        const auto verified = verified_.find(candidates[i]);
+        checks.emplace_back();
+        if (verified == verified_.end()) continue;
+        if (drops && candidates[i]->draws_own_dropout_mask()) continue;
+        TensorCopies inputs = shared_inputs;
+        if (options.pass == Pass::kBackward && !prepared[i].backward_needs_forward) {
+          run_what_precedes(prepared[i], options.pass);
+          const TensorCopies forward = copies_of(forward_results());
+          inputs.insert(inputs.end(), forward.begin(), forward.end());
+        }
+        checks.back() = std::make_unique<TimedCheck>(std::move(inputs),
+                                                     copy_outputs(options.pass, verified->second),
+                                                     rotations_of(data_.problem()), stream_);
+      }
+    } catch (const OutOfDeviceMemory&) {
+      checks.clear();
+    }
+    return checks;
+  }
+
+  static SampleCheck sample_check(TimedCheck& check, const Prepared& prepared, Pass pass) {
+    return {[&check, &prepared, pass] {
+              check.enqueue_inputs();
+              if (pass == Pass::kBackward && prepared.backward_needs_forward) prepared.forward();
+            },
+            [&check, &prepared] {
+              deliver(prepared);
+              check.enqueue_comparison();
+            },
+            [&check] { return check.difference(); }};
   }
 
   void download_forward(PassOutputs& outputs) const {
@@ -219,18 +376,19 @@ class GpuProblem : public LoadedProblem {
   }
 
   /// Poisons the outputs that the pass writes, and fetches them afterwards.
-  PassOutputs run_once(Pass pass, const Launch& launch) const {
+  PassOutputs run_once(Pass pass, const Launch& launch, const Prepared& prepared) const {
     const bool writes_o = pass != Pass::kBackward, writes_gradients = pass != Pass::kForward;
     if (writes_o) {
       poison(o_);
       poison(lse_);
     }
     if (writes_gradients) {
-      for (const DeviceBuffer* buffer : {&buffers_->dq, &buffers_->dk, &buffers_->dv}) {
+      for (const GuardedBuffer* buffer : {&buffers_->dq, &buffers_->dk, &buffers_->dv}) {
         poison(*buffer);
       }
     }
     launch();
+    deliver(prepared);
     stream_.synchronize();
     PassOutputs outputs;
     if (writes_o) download_forward(outputs);
@@ -248,11 +406,13 @@ class GpuProblem : public LoadedProblem {
   std::shared_ptr<cublasContext> cublas_;
   const CudaStream& stream_;
   std::uint64_t free_before_;  // before any tensor was allocated
-  DeviceBuffer q_, k_, v_, o_, lse_;
+  DeviceBuffer q_, k_, v_;
+  GuardedBuffer o_, lse_;
   Problem layout_;  // with the tensors' shapes
   std::optional<SequenceOffsets> offsets_;
   std::optional<GradientBuffers> buffers_;
   std::uint64_t tensor_bytes_;
+  std::map<const Candidate*, PassOutputs> verified_;
 };
 
 }  // namespace

@@ -4,7 +4,14 @@
 
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
+#include <functional>
 #include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "harness/devices/gpu_device.h"
 #include "kernels/machine/cuda_resources.h"
@@ -93,6 +100,149 @@ TEST_F(GpuProblemTest, TimesCandidatesInTurns) {
   EXPECT_EQ(timings[0].samples_ms.size(), timings[1].samples_ms.size());
   EXPECT_TRUE(timings[0].is_held);
   EXPECT_TRUE(timings[1].is_held);
+}
+
+/// What a wrapped candidate does instead of its forward pass.
+struct Call {
+  const GpuWork& work;
+  const std::function<void()>& forward;  // the pass itself
+  int number;                            // of the calls since it was prepared, from 1
+};
+
+/// cuBLAS's chain with something in its place.
+class Wrapped : public Candidate {
+ public:
+  Wrapped(const Candidate& inner, std::function<void(const Call&)> instead)
+      : Candidate(CandidateInfo{"wrapped", "", CandidateKind::kKernel, Accumulator::kFp32}),
+        inner_(inner),
+        instead_(std::move(instead)) {}
+
+  Support supports(const Problem& /*problem*/, Pass /*pass*/) const override { return {}; }
+  std::uint64_t workspace_bytes(const Problem& problem, Pass pass, bool is_det) const override {
+    return inner_.workspace_bytes(problem, pass, is_det);
+  }
+  const ArithmeticProfile& arithmetic() const override { return inner_.arithmetic(); }
+  Prepared prepare(const GpuWork& work) const override {
+    Prepared prepared = inner_.prepare(work);
+    prepared.forward = [this, work, forward = prepared.forward, calls = std::make_shared<int>(0)] {
+      instead_({work, forward, ++*calls});
+    };
+    return prepared;
+  }
+
+ private:
+  const Candidate& inner_;
+  std::function<void(const Call&)> instead_;
+};
+
+class TimedCheckTest : public GpuProblemTest {
+ protected:
+  /// Runs and times it; `problem` has few kernels' worth of work.
+  Timing time(const Candidate& candidate, const Problem& problem, Pass pass = Pass::kForward) {
+    const auto loaded = load(problem, pass);
+    RunOptions options{.pass = pass};
+    options.method.max_samples = 20;
+    violation_ = loaded->run(candidate, options).violation;
+    const Candidate* const candidates[] = {&candidate};
+    return loaded->time(candidates, options).front();
+  }
+  Timing time(const std::function<void(const Call&)>& instead) {
+    const Wrapped wrapped(candidate("cublas-fp16"), instead);
+    return time(wrapped, problem_of(512, 0.0f));
+  }
+
+  std::string violation_;
+};
+
+TEST_F(TimedCheckTest, FindsHonestKernelsRight) {
+  for (const auto& each : device_->candidates()) {
+    for (const Pass pass : {Pass::kForward, Pass::kBackward, Pass::kForwardBackward}) {
+      for (const float dropout_p : {0.0f, 0.1f}) {
+        Problem problem = problem_of(400, dropout_p);
+        problem.heads_k = 2;
+        problem.mask = MaskSpec::causal();
+        if (!each->supports(problem, pass)) continue;
+        const Timing timing = time(*each, problem, pass);
+        const std::string what = each->name() + fmt::format(" pass {}", static_cast<int>(pass));
+        EXPECT_EQ(violation_, "") << what;
+        EXPECT_EQ(timing.wrong, 0) << what << ": " << timing.first_wrong;
+        const bool has_check = dropout_p == 0.0f || !each->draws_own_dropout_mask();
+        EXPECT_EQ(timing.checked.has_value(), has_check) << what;
+      }
+    }
+  }
+}
+
+TEST_F(TimedCheckTest, FindsHonestVarlenRight) {
+  const std::vector<SequenceLength> lengths = {{70, 70}, {0, 9}, {300, 200}, {1, 64}};
+  const Problem problem =
+      with_lengths(problem_of(512, 0.0f), std::make_shared<const SequenceLengths>(lengths));
+  for (const auto& each : device_->candidates()) {
+    if (!each->supports(problem, Pass::kForwardBackward)) continue;
+    const Timing timing = time(*each, problem, Pass::kForwardBackward);
+    EXPECT_EQ(timing.wrong, 0) << each->name() << ": " << timing.first_wrong;
+    EXPECT_TRUE(timing.checked.has_value());
+  }
+}
+
+TEST_F(TimedCheckTest, FindsALaunchThatDoesNothing) {
+  const Timing timing = time([](const Call& call) {
+    if (call.number < 3) call.forward();
+  });
+  EXPECT_EQ(timing.wrong, timing.checked);
+  EXPECT_NE(timing.first_wrong.find("elements of o"), std::string::npos) << timing.first_wrong;
+}
+
+TEST_F(TimedCheckTest, FindsAResultThatIsKept) {
+  const std::size_t bytes = problem_of(512, 0.0f).q_elements() * sizeof(Half);
+  const DeviceBuffer kept(bytes);
+  const Timing timing = time([&](const Call& call) {
+    void* const o = call.work.forward.o.data;
+    if (call.number == 1) {
+      call.forward();
+      CUDA_CHECK(cudaMemcpyAsync(kept.as<void>(), o, bytes, cudaMemcpyDefault, call.work.stream));
+    } else {
+      CUDA_CHECK(cudaMemcpyAsync(o, kept.as<void>(), bytes, cudaMemcpyDefault, call.work.stream));
+    }
+  });
+  EXPECT_GT(timing.wrong, *timing.checked / 2);
+}
+
+TEST_F(TimedCheckTest, FindsWorkOnAnotherStream) {
+  const CudaStream other;
+  const Candidate& inner = candidate("cublas-fp16");
+  std::optional<Prepared> elsewhere;
+  const Timing timing = time([&](const Call& call) {
+    if (call.number == 1) {
+      GpuWork work = call.work;
+      work.stream = other.get();
+      elsewhere = inner.prepare(work);
+    }
+    elsewhere->forward();
+    if (call.number < 3) other.synchronize();  // as it is verified
+  });
+  EXPECT_GT(timing.wrong, *timing.checked / 2);
+}
+
+TEST_F(TimedCheckTest, FindsWritesBesideTheOutputs) {
+  const auto write = [](void* to, const Call& call) {
+    CUDA_CHECK(cudaMemsetAsync(to, 1, 2, call.work.stream));
+  };
+  time([&](const Call& call) {
+    call.forward();
+    write(call.work.forward.o.data + problem_of(512, 0.0f).q_elements(), call);
+  });
+  EXPECT_EQ(violation_, "memory around o");
+  time([&](const Call& call) {
+    call.forward();
+    write(call.work.forward.o.data - 1, call);
+  });
+  EXPECT_EQ(violation_, "memory around o");
+  time([&](const Call& call) {
+    call.forward();
+    write(const_cast<Half*>(call.work.forward.k.data), call);
+  });
+  EXPECT_EQ(violation_, "its input k");
 }
 
 TEST_F(GpuProblemTest, SaysWhenMemoryDoesNotSuffice) {

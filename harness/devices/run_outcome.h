@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "harness/run/problems/problem_data.h"
@@ -36,6 +37,7 @@ struct RunOutcome {
   std::optional<std::uint64_t> peak_bytes;    // of tensors and workspace, measured
   std::optional<bool> is_bitwise_repeatable;  // two runs on the same inputs gave the same bits
   std::optional<PassOutputs> outputs;         // if they are kept
+  std::string violation;  // what it wrote besides its outputs: "its input k"; empty if nothing
 };
 
 }  // namespace sparkbench

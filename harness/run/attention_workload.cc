@@ -216,8 +216,14 @@ void AttentionWorkload::measure(const Candidate& candidate, bool is_verified, Ca
     record.status = Status::kIncorrect;
     record.reason = Reason{"E-FINDING", describe(outcome.emulation->findings.front())};
   }
-  if (is_timed(settings_.method)) time(candidate, record);
-  if (is_timed(settings_.method) && settings_.times_parts) time_parts(candidate, record);
+  if (!outcome.violation.empty()) {
+    record.status = Status::kIncorrect;
+    record.reason = Reason{"E-WRITES", "the kernel wrote " + outcome.violation};
+  }
+  if (is_timed(settings_.method) && record.status != Status::kIncorrect) {
+    time(candidate, record);
+    if (settings_.times_parts) time_parts(candidate, record);
+  }
   outputs_ = std::move(outcome.outputs);
 }
 

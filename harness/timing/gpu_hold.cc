@@ -4,7 +4,9 @@
 
 namespace sparkbench {
 
-GpuHoldFlag::GpuHoldFlag() {
+GpuHoldFlag::GpuHoldFlag() : done_(sizeof(std::uint32_t)) {
+  CUDA_CHECK(cudaMemset(done_.as<void>(), 0, done_.bytes()));
+  CUDA_CHECK(cudaDeviceSynchronize());  // a non-blocking stream would not wait for it
   void* memory = nullptr;
   CUDA_CHECK(cudaHostAlloc(&memory, sizeof(HoldFlag), cudaHostAllocMapped));
   flag_.reset(new (memory) HoldFlag);
@@ -26,7 +28,7 @@ bool GpuHoldFlag::has_expired(std::uint32_t ticket) const {
 
 GpuHold::GpuHold(const CudaStream& stream, GpuHoldFlag& flag, const HoldLimits& limits)
     : flag_(flag), ticket_(flag.next_ticket()) {
-  enqueue_hold(stream.get(), flag.on_gpu(), ticket_,
+  enqueue_hold(stream.get(), flag.on_gpu(), flag.done_on_gpu(), ticket_,
                static_cast<std::uint64_t>(limits.gpu.count()));
   watchdog_.emplace(limits.host, [this] {
     was_ended_by_host_ = true;

@@ -1,6 +1,7 @@
 // Blocks a stream until everything of a sample is queued.
 //   Purpose: the time between two events is then only the GPU's. Without a hold, a kernel shorter
 //   than its own launch seems to take as long as the launch.
+//   It fills the SMs, so that a kernel cannot begin early on another stream.
 //   Caveats: the work queued meanwhile must not wait for the stream and must fit into its queue
 //   (about a thousand launches); otherwise host and stream wait for each other. Two independent
 //   guards end that: the GPU stops holding after a limit of its own timer, and a host thread
@@ -32,6 +33,7 @@ class GpuHoldFlag {
 
   std::uint32_t next_ticket() { return ++ticket_; }
   HoldFlag* on_gpu() const;
+  std::uint32_t* done_on_gpu() const { return done_.as<std::uint32_t>(); }
   void release(std::uint32_t ticket);
   bool has_expired(std::uint32_t ticket) const;
 
@@ -40,6 +42,7 @@ class GpuHoldFlag {
     void operator()(HoldFlag* flag) const { cudaFreeHost(flag); }
   };
   std::unique_ptr<HoldFlag, Free> flag_;
+  DeviceBuffer done_;
   std::uint32_t ticket_ = 0;
 };
 

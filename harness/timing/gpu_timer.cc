@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <thread>
+#include <utility>
 
 #include "harness/timing/alternation.h"
 
@@ -34,8 +35,9 @@ void GpuTimer::warm_up(const Launch& launch, double warmup_ms) const {
   } while (watch.seconds() * 1e3 < warmup_ms);
 }
 
-std::optional<TimedSample> GpuTimer::try_sample(const Timed& timed, bool flushes_l2) {
+std::optional<TimedSample> GpuTimer::try_sample(Timed& timed, bool flushes_l2) {
   clock_.reset(stream_);
+  if (timed.check != nullptr) timed.check->before();
   if (flushes_l2) {
     CUDA_CHECK(cudaMemsetAsync(flush_.as<void>(), 0, flush_.bytes(), stream_.get()));
   }
@@ -46,9 +48,14 @@ std::optional<TimedSample> GpuTimer::try_sample(const Timed& timed, bool flushes
   timed.launch();
   stop_.record(stream_);
   clock_.stop(stream_);
+  if (timed.check != nullptr) timed.check->after();
   if (hold) hold->release();
   stream_.synchronize();
   if (hold && !hold->was_kept()) return std::nullopt;
+  if (timed.check != nullptr) {
+    std::string difference = timed.check->difference();
+    if (!difference.empty() && timed.wrong++ == 0) timed.first_wrong = std::move(difference);
+  }
   float elapsed_ms = 0;
   CUDA_CHECK(cudaEventElapsedTime(&elapsed_ms, start_.get(), stop_.get()));
   return TimedSample{elapsed_ms, clock_.mhz()};
@@ -72,10 +79,14 @@ double GpuTimer::time_empty_kernel(const Method& method) {
   return least_ms;
 }
 
-std::vector<Timing> GpuTimer::time(std::span<const Launch> launches, const Method& method) {
+std::vector<Timing> GpuTimer::time(std::span<const Launch> launches, const Method& method,
+                                   std::span<const SampleCheck> checks) {
   const double least_ms = time_empty_kernel(method);
   std::vector<Timed> timed;
-  for (const Launch& launch : launches) timed.push_back({launch, *method.held});
+  for (std::size_t i = 0; i < launches.size(); ++i) {
+    timed.push_back(
+        {launches[i], *method.held, i < checks.size() && checks[i].before ? &checks[i] : nullptr});
+  }
   std::vector<TakeSample> take_sample;
   for (Timed& one : timed) {
     warm_up(one.launch, *method.warmup_ms);
@@ -90,6 +101,10 @@ std::vector<Timing> GpuTimer::time(std::span<const Launch> launches, const Metho
   for (std::size_t i = 0; i < timings.size(); ++i) {
     timings[i].is_held = timed[i].is_held;
     timings[i].least_ms = least_ms;
+    if (timed[i].check == nullptr) continue;
+    timings[i].checked = static_cast<int>(timings[i].samples_ms.size());
+    timings[i].wrong = timed[i].wrong;
+    timings[i].first_wrong = timed[i].first_wrong;
   }
   return timings;
 }

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <stdexcept>
+#include <string>
 #include <thread>
 
 #include "harness/devices/gpu_device.h"
@@ -43,7 +44,7 @@ class GpuTimerTest : public testing::Test {
   /// A kernel that takes this long.
   Launch spin(microseconds duration) {
     return [this, duration] {
-      enqueue_hold(stream().get(), flag_->on_gpu(), flag_->next_ticket(),
+      enqueue_hold(stream().get(), flag_->on_gpu(), flag_->done_on_gpu(), flag_->next_ticket(),
                    static_cast<std::uint64_t>(duration.count()) * 1000);
     };
   }
@@ -140,6 +141,36 @@ TEST_F(GpuTimerTest, HoldIsEndedByAHostThatWaits) {
   EXPECT_GT(seconds_since(start), 0.049);
   EXPECT_LT(seconds_since(start), 1);
   EXPECT_FALSE(hold.was_kept());
+}
+
+TEST_F(GpuTimerTest, HoldKeepsOtherStreamsFromRunning) {
+  const CudaStream other;
+  const CudaEvent done;
+  GpuHold hold(stream(), *flag_);
+  std::this_thread::sleep_for(milliseconds(10));  // until it runs
+  enqueue_empty_kernel(other.get());
+  done.record(other);
+  std::this_thread::sleep_for(milliseconds(50));
+  EXPECT_EQ(cudaEventQuery(done.get()), cudaErrorNotReady);
+  hold.release();
+  other.synchronize();
+  stream().synchronize();
+  EXPECT_TRUE(hold.was_kept());
+}
+
+TEST_F(GpuTimerTest, TellsSamplesThatFailTheirCheck) {
+  int samples = 0, enqueued = 0;
+  const SampleCheck fails_every_third{
+      [&] { ++enqueued; }, [&] { ++enqueued; },
+      [&] { return ++samples % 3 == 0 ? "element " + std::to_string(samples) : std::string(); }};
+  const std::vector<Launch> launches = {empty(), empty()};
+  const std::vector<SampleCheck> checks = {{}, fails_every_third};
+  const auto timings = timer_->time(launches, few_samples(), checks);
+  EXPECT_EQ(timings[0].checked, std::nullopt);
+  EXPECT_EQ(timings[1].checked, 10);
+  EXPECT_EQ(timings[1].wrong, 3);
+  EXPECT_EQ(timings[1].first_wrong, "element 3");
+  EXPECT_EQ(enqueued, 20);
 }
 
 TEST_F(GpuTimerTest, HoldThatIsReleasedInTimeWasKept) {

@@ -23,7 +23,9 @@ __device__ unsigned sm_index() {
   return index;
 }
 
-__global__ void hold_kernel(volatile HoldFlag* flag, std::uint32_t ticket, std::uint64_t limit_ns) {
+/// Until the host releases the ticket, or the time is up.
+__device__ void wait_for_host(volatile HoldFlag* flag, std::uint32_t ticket,
+                              std::uint64_t limit_ns) {
   const std::uint64_t start_ns = global_timer_ns();
   while (flag->released < ticket) {
     if (global_timer_ns() - start_ns > limit_ns) {
@@ -32,6 +34,19 @@ __global__ void hold_kernel(volatile HoldFlag* flag, std::uint32_t ticket, std::
     }
     __nanosleep(kPollNs);
   }
+}
+
+/// One block polls the host's memory, and the others what it writes.
+__global__ void hold_kernel(volatile HoldFlag* flag, volatile std::uint32_t* done,
+                            std::uint32_t ticket, std::uint64_t limit_ns) {
+  if (threadIdx.x == 0) {
+    if (blockIdx.x == 0) {
+      wait_for_host(flag, ticket, limit_ns);
+      *done = ticket;
+    }
+    while (*done < ticket) __nanosleep(kPollNs);
+  }
+  __syncthreads();  // threads that wait keep their places in the SM
 }
 
 __global__ void stamp_kernel(ClockStamp* stamps, int sm_count) {
@@ -57,9 +72,14 @@ __global__ void empty_kernel() {}
 
 }  // namespace
 
-void enqueue_hold(cudaStream_t stream, HoldFlag* flag, std::uint32_t ticket,
+void enqueue_hold(cudaStream_t stream, HoldFlag* flag, std::uint32_t* done, std::uint32_t ticket,
                   std::uint64_t limit_ns) {
-  hold_kernel<<<1, 1, 0, stream>>>(flag, ticket, limit_ns);
+  int device = 0, sm_count = 0, threads_per_sm = 0;
+  CUDA_CHECK(cudaGetDevice(&device));
+  CUDA_CHECK(cudaDeviceGetAttribute(&sm_count, cudaDevAttrMultiProcessorCount, device));
+  CUDA_CHECK(
+      cudaDeviceGetAttribute(&threads_per_sm, cudaDevAttrMaxThreadsPerMultiProcessor, device));
+  hold_kernel<<<2 * sm_count, threads_per_sm / 2, 0, stream>>>(flag, done, ticket, limit_ns);
   CUDA_CHECK(cudaGetLastError());
 }
 

@@ -14,8 +14,10 @@ struct HoldFlag {
 };
 
 /// Occupies `stream` until `flag` (a device address) releases `ticket`, or until `limit_ns` of
-/// %globaltimer have passed; the kernel then sets `expired` in the flag.
-void enqueue_hold(cudaStream_t stream, HoldFlag* flag, std::uint32_t ticket,
+/// %globaltimer have passed; the kernel then sets `expired` in the flag. It takes every thread that
+/// the SMs have, so that no kernel of another stream runs meanwhile. `done` is a word of device
+/// memory, 0 at first, that belongs to the flag.
+void enqueue_hold(cudaStream_t stream, HoldFlag* flag, std::uint32_t* done, std::uint32_t ticket,
                   std::uint64_t limit_ns);
 
 /// One SM's counters at one moment.

@@ -20,6 +20,9 @@ struct Timing {
   bool is_held = true;                            // no sample includes the time to launch
   std::optional<double> least_ms;                 // the time of an empty kernel, by the same method
   int block_samples = 1;                          // samples in a row
+  std::optional<int> checked;  // samples whose outputs were compared with the verified ones
+  int wrong = 0;               // of these, how many differed
+  std::string first_wrong;     // what differed in the first of them: "3 elements of dq"
 };
 
 }  // namespace sparkbench

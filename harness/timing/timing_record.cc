@@ -43,6 +43,17 @@ void warn_of_clocks(CaseRecord& record) {
        static_cast<double>(sampling.flagged) / sampling.count});
 }
 
+/// A kernel that left other outputs while it was timed was timed doing something else.
+void judge_timed_outputs(const Timing& timing, CaseRecord& record) {
+  if (timing.wrong == 0) return;
+  record.status = Status::kIncorrect;
+  record.reason =
+      Reason{"E-TIMED-OUTPUT",
+             fmt::format("{} of {} timed launches left other results than the launch that was "
+                         "verified; in the first of them {} differ",
+                         timing.wrong, *timing.checked, timing.first_wrong)};
+}
+
 void record_rates(const DeviceInfo& device, CaseRecord& record) {
   const double seconds = record.time_ms->median * 1e-3;
   record.gbps = static_cast<double>(record.bytes) / seconds * 1e-9;
@@ -59,10 +70,13 @@ void record_timing(const Timing& timing, const DeviceInfo& device, CaseRecord& r
   record.noise = relative_deviation(timing.samples_ms);
   record.clock_mhz = summarize_clocks(timing.clocks_mhz);
   record.sampling = Sampling{
-      static_cast<int>(timing.samples_ms.size()), timing.stop_reason,
+      static_cast<int>(timing.samples_ms.size()),
+      timing.stop_reason,
       relative_median_error_of_blocks(timing.samples_ms, timing.block_samples),
       device.sm_clock_max_mhz ? count_throttled(timing.clocks_mhz, *device.sm_clock_max_mhz) : 0,
-      timing.is_held};
+      timing.is_held,
+      timing.checked};
+  judge_timed_outputs(timing, record);
   warn_of_sampling(record);
   warn_of_clocks(record);
   if (record.valid) flag_impossible(device, timing.least_ms, record);

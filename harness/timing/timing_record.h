@@ -7,7 +7,8 @@
 namespace sparkbench {
 
 /// Sets times, noise, sampling, clocks, TFLOP/s and bandwidth. Needs the record's flops, bytes,
-/// status and valid: an incorrect or invalid result gets times but no rates. Warns with
+/// status and valid: an incorrect or invalid result gets times but no rates. Timed launches whose
+/// outputs differ from the verified ones make the case incorrect (E-TIMED-OUTPUT). Warns with
 /// W-THROTTLED, W-NOISY, W-NOT-HELD and W-CLOCK-UNKNOWN, and for impossible times
 /// (impossible_numbers.h).
 void record_timing(const Timing& timing, const DeviceInfo& device, CaseRecord& record);

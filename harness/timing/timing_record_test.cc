@@ -70,6 +70,26 @@ TEST(RecordTiming, WarnsOfWhatMakesATimeDoubtful) {
   EXPECT_TRUE(record.valid);
 }
 
+TEST(RecordTiming, MakesACaseIncorrectWhoseTimedLaunchesLeaveOtherOutputs) {
+  Timing timing = quiet_timing();
+  timing.checked = 3;
+  CaseRecord right = case_of_one_ms();
+  record_timing(timing, v100(), right);
+  EXPECT_EQ(right.sampling->checked, 3);
+  EXPECT_EQ(right.status, Status::kOk);
+  timing.wrong = 2;
+  timing.first_wrong = "17 elements of dq";
+  CaseRecord wrong = case_of_one_ms();
+  record_timing(timing, v100(), wrong);
+  EXPECT_EQ(wrong.status, Status::kIncorrect);
+  EXPECT_EQ(wrong.reason.value().code, "E-TIMED-OUTPUT");
+  EXPECT_EQ(wrong.reason->message,
+            "2 of 3 timed launches left other results than the launch that was verified; in the "
+            "first of them 17 elements of dq differ");
+  EXPECT_TRUE(wrong.time_ms.has_value());
+  EXPECT_FALSE(wrong.tflops.has_value());
+}
+
 TEST(RecordTiming, GivesAnIncorrectCaseNoHeadline) {
   CaseRecord record = case_of_one_ms();
   record.status = Status::kIncorrect;

@@ -101,6 +101,7 @@ void visit_fields(AnyConst<Sampling> auto& s, auto&& visit) {
   visit("median_error", s.median_error);
   visit("flagged", s.flagged);
   visit("held", s.held);
+  visit("checked", s.checked);
 }
 
 void visit_fields(AnyConst<ClockMhz> auto& c, auto&& visit) {

@@ -43,6 +43,8 @@ struct Sampling {
   double median_error = 0;  // relative standard error of the median, over samples or blocks
   int flagged = 0;          // samples kept but not trusted (throttled)
   bool held = true;         // no sample includes the time to launch
+  /// Samples whose outputs were compared with the verified ones; null if none could be.
+  std::optional<int> checked = std::nullopt;
 };
 
 struct ClockMhz {

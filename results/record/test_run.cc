@@ -138,7 +138,7 @@ CaseRecord sample_timed_case() {
   record.warnings = {{"W-THROTTLED", "the clock fell below \"base\", twice", 0.25}};
   record.time_ms = TimeMs{0.824, 0.83, 0.81, 0.9, 0.01, 0.82, 0.84, {0.81, 0.824, 0.9}};
   record.noise = 0.003;
-  record.sampling = Sampling{3, "noise", 0.002, 1, true};
+  record.sampling = Sampling{3, "noise", 0.002, 1, true, 3};
   record.clock_mhz = ClockMhz{1455, 1380, 1530, {1530, 1380, std::nullopt}};
   record.tflops = 83.5;
   record.gbps = 120.25;

@@ -43,7 +43,7 @@ TEST(Csv, HasTheseColumnsInThisOrder) {
           "warnings,"
           "time_ms_median,time_ms_mean,time_ms_min,time_ms_max,time_ms_stdev,time_ms_q1,time_ms_q3,"
           "noise,sampling_count,sampling_stop_reason,sampling_median_error,sampling_flagged,"
-          "sampling_held,clock_mhz_median,clock_mhz_min,"
+          "sampling_held,sampling_checked,clock_mhz_median,clock_mhz_min,"
           "clock_mhz_max,flops,bytes,tflops,gbps,peak_fraction,bandwidth_fraction,memory_bytes_io,"
           "memory_bytes_workspace,memory_bytes_peak,memory_bytes_predicted,memory_bytes_unfused,"
           "output,"

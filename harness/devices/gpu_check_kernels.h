@@ -1,0 +1,42 @@
+// Device work around a timed launch (timed_check.h). C++17, because device code includes it.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "kernels/base/half.h"
+
+namespace sparkbench {
+
+/// Of a contiguous [batch, rows, heads, dim]; with heads_first of [batch, heads, rows, dim].
+struct RowShape {
+  std::int64_t batch, rows, heads, dim;
+  bool heads_first;
+};
+
+/// A tensor as another one says: element (b, row, h, d) is `sign` times the other's element
+/// ((b + batch) % batches, row, (h + heads) % all heads, d).
+struct Variant {
+  std::int64_t batch, heads;
+  float sign;
+};
+
+/// What an element may differ by from `want`: absolute + relative * |want|.
+struct Allowance {
+  float absolute, relative;
+};
+
+/// `to` becomes the variant of `from`. T is Half or float.
+template <class T>
+void enqueue_variant(cudaStream_t stream, T* to, const T* from, const RowShape& shape,
+                     const Variant& variant);
+
+/// Adds to *count how many elements of `got` differ from the variant of `want` by more than the
+/// allowance. Equal infinities, and a NaN where a NaN is wanted, do not differ.
+template <class T>
+void enqueue_count_different(cudaStream_t stream, const T* got, const T* want,
+                             const RowShape& shape, const Variant& variant,
+                             const Allowance& allowance, unsigned long long* count);
+
+}  // namespace sparkbench

@@ -1,0 +1,157 @@
+#include "harness/devices/timed_check.h"
+
+#include <fmt/format.h>
+
+#include <bit>
+#include <cmath>
+
+#include "harness/devices/gpu_memory.h"
+#include "kernels/mask/pattern/sparse_mask.h"
+
+namespace sparkbench {
+namespace {
+
+/// Of an element, and of the root mean square of its tensor: sums in another order differ by less,
+/// anything else by more. Rounding to fp16 alone is 2^-11.
+constexpr float kAllowed = 0x1p-8f;
+
+std::int64_t elements_of(const RowShape& shape) {
+  return shape.batch * shape.rows * shape.heads * shape.dim;
+}
+
+std::size_t bytes_of(const CheckedTensor& tensor) {
+  const auto elements = static_cast<std::size_t>(elements_of(tensor.shape));
+  return elements * (tensor.is_lse ? sizeof(float) : sizeof(Half));
+}
+
+float as_float(Half value) { return to_float(value); }
+float as_float(float value) { return value; }
+
+/// Of the finite elements.
+template <class T>
+double root_mean_square(const void* on_device, std::size_t bytes) {
+  std::vector<T> host(bytes / sizeof(T));
+  CUDA_CHECK(cudaMemcpy(host.data(), on_device, bytes, cudaMemcpyDeviceToHost));
+  double sum = 0;
+  for (const T element : host) {
+    const double value = as_float(element);
+    if (std::isfinite(value)) sum += value * value;
+  }
+  return std::sqrt(sum / static_cast<double>(std::max<std::size_t>(host.size(), 1)));
+}
+
+Allowance allowance_for(const TensorCopy& output) {
+  const std::size_t bytes = bytes_of(output.tensor());
+  const double scale = output.tensor().is_lse ? root_mean_square<float>(output.data(), bytes)
+                                              : root_mean_square<Half>(output.data(), bytes);
+  return {static_cast<float>(kAllowed * scale), kAllowed};
+}
+
+/// Calls f(typed data of `to`, typed data of `from`).
+template <class F>
+void with_type(const CheckedTensor& to, const void* from, F f) {
+  if (to.is_lse) {
+    f(static_cast<float*>(to.data), static_cast<const float*>(from));
+  } else {
+    f(static_cast<Half*>(to.data), static_cast<const Half*>(from));
+  }
+}
+
+/// Whether every head has the same mask.
+bool has_one_mask(const Problem& problem) {
+  if (!problem.sparse) return true;
+  const auto& unions = problem.sparse->pattern.unions;
+  if (unions.size() > 1) return false;
+  for (const Term& term : unions.front()) {
+    if (term.where != nullptr) return false;  // it may ask for the head
+  }
+  return true;
+}
+
+}  // namespace
+
+TensorCopy::TensorCopy(const CheckedTensor& tensor) : tensor_(tensor), copy_(bytes_of(tensor)) {
+  CUDA_CHECK(cudaMemcpy(copy_.as<void>(), tensor.data, bytes_of(tensor), cudaMemcpyDeviceToDevice));
+  CUDA_CHECK(cudaDeviceSynchronize());  // a copy within the device does not wait by itself
+}
+
+Rotations rotations_of(const Problem& problem) {
+  Rotations rotations;
+  rotations.group = problem.group_size();
+  if (problem.dropout().threshold != 0) return rotations;
+  if (!problem.lengths) rotations.batch = problem.batch;
+  if (has_one_mask(problem)) rotations.key_heads = problem.key_heads();
+  return rotations;
+}
+
+TimedCheck::TimedCheck(std::vector<std::shared_ptr<const TensorCopy>> inputs,
+                       std::vector<std::shared_ptr<const TensorCopy>> outputs,
+                       const Rotations& rotations, const CudaStream& stream)
+    : inputs_(std::move(inputs)),
+      outputs_(std::move(outputs)),
+      rotations_(rotations),
+      stream_(stream),
+      random_(std::random_device{}()),
+      counts_((inputs_.size() + outputs_.size()) * sizeof(unsigned long long)) {
+  for (const auto& output : outputs_) allowances_.push_back(allowance_for(*output));
+}
+
+Variant TimedCheck::variant_of(const CheckedTensor& tensor) const {
+  const int shift = tensor.is_of_keys ? head_shift_ : head_shift_ * rotations_.group;
+  return {batch_shift_, shift, std::popcount(tensor.signs & negative_) % 2 == 0 ? 1.0f : -1.0f};
+}
+
+void TimedCheck::enqueue_inputs() {
+  const auto below = [this](int count) {
+    return static_cast<int>(random_() % static_cast<unsigned>(count));
+  };
+  batch_shift_ = below(rotations_.batch);
+  head_shift_ = below(rotations_.key_heads);
+  negative_ = static_cast<unsigned>(below(8));
+  for (const auto& input : inputs_) {
+    const CheckedTensor& tensor = input->tensor();
+    with_type(tensor, input->data(), [&](auto* to, const auto* from) {
+      enqueue_variant(stream_.get(), to, from, tensor.shape, variant_of(tensor));
+    });
+  }
+  for (const auto& output : outputs_) {
+    const CheckedTensor& tensor = output->tensor();
+    CUDA_CHECK(cudaMemsetAsync(tensor.data, kPoisonByte, bytes_of(tensor), stream_.get()));
+  }
+}
+
+void TimedCheck::enqueue_comparison() {
+  CUDA_CHECK(cudaMemsetAsync(counts_.as<void>(), 0, counts_.bytes(), stream_.get()));
+  auto* count = counts_.as<unsigned long long>();
+  const auto compare = [&](const TensorCopy& copy, const Allowance& allowance) {
+    const CheckedTensor& tensor = copy.tensor();
+    with_type(tensor, copy.data(), [&](const auto* got, const auto* want) {
+      enqueue_count_different(stream_.get(), got, want, tensor.shape, variant_of(tensor), allowance,
+                              count);
+    });
+    ++count;
+  };
+  for (const auto& input : inputs_) compare(*input, {0.0f, 0.0f});
+  for (std::size_t i = 0; i < outputs_.size(); ++i) compare(*outputs_[i], allowances_[i]);
+}
+
+std::string TimedCheck::difference() const {
+  std::vector<unsigned long long> counts(counts_.bytes() / sizeof(unsigned long long));
+  CUDA_CHECK(
+      cudaMemcpy(counts.data(), counts_.as<void>(), counts_.bytes(), cudaMemcpyDeviceToHost));
+  std::string text;
+  const auto tell = [&](const CheckedTensor& tensor, unsigned long long count, const char* what) {
+    if (count == 0) return;
+    text +=
+        fmt::format("{}{} elements of {}{}", text.empty() ? "" : ", ", count, tensor.name, what);
+  };
+  for (std::size_t i = 0; i < inputs_.size(); ++i) {
+    tell(inputs_[i]->tensor(), counts[i], ", which is an input");
+  }
+  for (std::size_t i = 0; i < outputs_.size(); ++i) {
+    tell(outputs_[i]->tensor(), counts[inputs_.size() + i], "");
+  }
+  return text;
+}
+
+}  // namespace sparkbench
