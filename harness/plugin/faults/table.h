@@ -1,0 +1,103 @@
+// The plug-in's table: a kernel for each of faults.h. run_forward() and run_backward() belong to
+// the file that includes it.
+#pragma once
+
+#include <array>
+#include <new>
+#include <utility>
+
+#include "harness/plugin/faults/attention.h"
+
+namespace sparkbench::faults {
+
+/// Run the pass of `call` on its backend. On a GPU enqueue it on `stream`.
+void run_forward(const Call& call, void* stream);
+void run_backward(const Call& call, void* stream);
+/// Why the last of them failed; null if it did not.
+const char* why_failed();
+
+struct Plan {
+  Call call;
+  int forward_calls = 0, backward_calls = 0;
+};
+
+inline const char* supports(const sparkbench_problem* problem) {
+  if (problem->cu_seqlens_q != nullptr) return "varlen";
+  if (problem->head_dim > kMostHeadDim) return "head_dim above 256";
+  if (problem->backend == SPARKBENCH_CUDA && problem->mask_kind == SPARKBENCH_MASK_PATTERN) {
+    return "patterns on a GPU";
+  }
+  return nullptr;
+}
+
+inline size_t workspace_bytes(const sparkbench_problem* /*problem*/) { return sizeof(float); }
+
+template <Fault kFault>
+int32_t prepare(const sparkbench_problem* problem, void* workspace, void* /*stream*/, void** plan) {
+  auto* made = new (std::nothrow) Plan{};
+  if (made == nullptr) return SPARKBENCH_OUT_OF_MEMORY;
+  made->call.problem = *problem;
+  made->call.fault = kFault;
+  made->call.workspace = static_cast<const float*>(workspace);
+  Dropout& dropout = made->call.dropout = make_dropout(problem->dropout_p, problem->seed);
+  dropout.keep_scale = problem->dropout_scale;
+  dropout.offset = {static_cast<std::uint32_t>(problem->dropout_offset),
+                    static_cast<std::uint32_t>(problem->dropout_offset >> 32)};
+  *plan = made;
+  return SPARKBENCH_OK;
+}
+
+inline int32_t status() { return why_failed() == nullptr ? SPARKBENCH_OK : SPARKBENCH_ERROR; }
+
+inline int32_t forward(void* plan, const sparkbench_tensors* tensors, void* stream) {
+  auto& of = *static_cast<Plan*>(plan);
+  of.call.tensors = *tensors;
+  of.call.number = ++of.forward_calls;
+  run_forward(of.call, stream);
+  return status();
+}
+
+inline int32_t backward(void* plan, const sparkbench_tensors* tensors, void* stream) {
+  auto& of = *static_cast<Plan*>(plan);
+  Call call = of.call;
+  call.tensors = *tensors;
+  call.number = ++of.backward_calls;
+  if (call.has(Fault::kDropoutOtherSeed)) {
+    call.dropout.keys = philox_round_keys<kDropoutRounds>(philox_key(call.problem.seed + 1));
+  }
+  run_backward(call, stream);
+  return status();
+}
+
+inline void destroy(void* plan) { delete static_cast<Plan*>(plan); }
+
+template <std::size_t... kIndex>
+constexpr auto make_table(std::index_sequence<kIndex...> /*indices*/, int32_t backend) {
+  return std::array{sparkbench_kernel{
+      .struct_bytes = sizeof(sparkbench_kernel),
+      .name = kFaults[kIndex].name,
+      .summary = kFaults[kIndex].does,
+      .version = "1",
+      .backend = backend,
+      .accumulator = SPARKBENCH_ACC_FP32,
+      .draws_own_dropout = 0,
+      .has_no_lse = 0,
+      .supports = supports,
+      .workspace_bytes = workspace_bytes,
+      .prepare = prepare<kFaults[kIndex].fault>,
+      .forward = forward,
+      .backward = backward,
+      .peak_bytes = nullptr,
+      .destroy = destroy,
+      .last_error = why_failed,
+  }...};
+}
+
+template <int32_t kBackend>
+const sparkbench_kernel* kernel_at(uint32_t abi, uint32_t index) {
+  static constexpr auto kTable =
+      make_table(std::make_index_sequence<std::size(kFaults)>(), kBackend);
+  return abi == SPARKBENCH_KERNEL_ABI && index < kTable.size() ? &kTable[index] : nullptr;
+}
+
+}  // namespace sparkbench::faults
