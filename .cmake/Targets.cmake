@@ -21,17 +21,17 @@ function(sparkbench_library name)
   add_library(${name} STATIC ${ARG_SOURCES})
   sparkbench_flags(${name})
   target_link_libraries(${name} PUBLIC ${ARG_LINK})
+  sparkbench_build_in_units(${name})
 endfunction()
 
-# sparkbench_build_quickly(target): with SPARKBENCH_QUICK_BUILD, compiles the target's sources of
-# each folder as one unit, at -O1. Headers such as CLI11's are half of the work, and somebody waits
-# for a sweep's build. Not for what kernels and oracles run in. clang-tidy reads such units
-# (.ci/tidy), so names in a folder's anonymous namespaces differ.
-function(sparkbench_build_quickly target)
+# sparkbench_build_in_units(target): with SPARKBENCH_QUICK_BUILD, compiles the sources that the target
+# has so far as one unit a folder, because headers are most of the work. Sources with flags of their
+# own stay alone. clang-tidy reads such units (.ci/tidy), so names in a folder's anonymous namespaces
+# differ.
+function(sparkbench_build_in_units target)
   if(NOT SPARKBENCH_QUICK_BUILD)
     return()
   endif()
-  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1>)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   get_target_property(sources ${target} SOURCES)
   foreach(source ${sources})
@@ -41,6 +41,15 @@ function(sparkbench_build_quickly target)
     set_source_files_properties(${source} TARGET_DIRECTORY ${target}
                                 PROPERTIES UNITY_GROUP ${folder})
   endforeach()
+endfunction()
+
+# sparkbench_build_quickly(target): the same, with sources that were added since, and at -O1. Not for
+# what kernels and oracles run in.
+function(sparkbench_build_quickly target)
+  sparkbench_build_in_units(${target})
+  if(SPARKBENCH_QUICK_BUILD)
+    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1>)
+  endif()
 endfunction()
 
 # Tests are compiled into one program a room, which the room's CMakeLists.txt names:

@@ -103,6 +103,46 @@ std::vector<ModelShape> model_shapes() {
   };
 }
 
+AxisFlags small(const char* seqlen, const char* mask, const char* pass = "fwd,bwd") {
+  return {{"--pass", pass}, {"--seqlen", seqlen}, {"--mask", mask},  {"--headdim", "64"},
+          {"--heads", "2"}, {"--batch", "2"},     {"--dropout", "0"}};
+}
+
+/// What kernels get wrong: small problems, each around one thing; then problems that are worth
+/// timing.
+std::vector<ModelShape> judged_shapes() {
+  AxisFlags rectangular =
+      with({{"--seqlen-k", "70,150"}}, small("1,70,150", "full,causal,window:40"));
+  AxisFlags groups = with({{"--heads", "4"}, {"--heads-k", "1,2"}}, small("130", "full,causal"));
+  return {
+      {"tails", small("1,15,16,17,31,63,64,65,127,128,129,200", "full,causal")},
+      {"masks", small("150",
+                      "window:1,window:40,band:20:30,prefix:33,sink:4+window:32,"
+                      "causal-strided:8/window:16")},
+      {"rows and keys", std::move(rectangular)},
+      {"grouped heads", std::move(groups)},
+      {"head dims", with({{"--headdim", "32,72,80,96,128,192,256"}}, small("100", "causal"))},
+      {"dropout", with({{"--dropout", "0.1,0.5"}}, small("130", "full,causal"))},
+      {"large scores", with({{"--input-scale", "8,32"}}, small("100", "full,causal", "fwd"))},
+      {"training step", small("130", "full,causal", "fwd+bwd")},
+      {"varlen",
+       {{"--pass", "fwd,bwd"},
+        {"--lengths", "uniform:0:200"},
+        {"--mask", "full,causal"},
+        {"--headdim", "64"},
+        {"--heads", "2"},
+        {"--batch", "4"},
+        {"--dropout", "0"}}},
+      {"speed",
+       {{"--pass", "fwd,bwd"},
+        {"--seqlen", "1k,4k"},
+        {"--mask", "full,causal"},
+        {"--headdim", "64,128"},
+        {"--dropout", "0"}},
+       true},
+  };
+}
+
 std::span<const Preset> attention_presets() {
   static const std::vector<Preset> all = {
       {.name = "models",
@@ -121,6 +161,10 @@ std::span<const Preset> attention_presets() {
        kRagged},
       {"splat", "SPLAT's window, blocked and strided patterns, 10 to 50 % dense, 1,024 tokens",
        kSplat},
+      {.name = "judge",
+       .summary =
+           "tails, masks, rows and keys, grouped heads, head dims, dropout, varlen; and speed",
+       .models = judged_shapes()},
       {"accuracy-inputs", "three distributions of inputs, each growing until FP16 overflows",
        kAccuracyInputs},
   };
@@ -160,14 +204,20 @@ const Preset& find_preset(std::string_view name, Workload workload) {
 
 std::vector<SweepCase> expand_preset(const Preset& preset, const AxisFlags& given,
                                      std::span<const std::string> known_kernels, Workload workload,
-                                     std::uint64_t seed) {
+                                     std::uint64_t seed, const Comparison& comparison) {
   if (preset.models.empty()) {
     return expand_grid(make_grid_axes(preset.flags, given, known_kernels, workload), seed);
   }
+  AxisFlags compared = given;
+  if (const auto named = compared.find("--kernel"); named != compared.end()) {
+    for (const std::string& rival : comparison.rivals) named->second += "," + rival;
+  }
   std::vector<SweepCase> cases;
   for (const ModelShape& model : preset.models) {
+    if (model.compares && !comparison.is_timed) continue;
+    const AxisFlags& flags = model.compares ? compared : given;
     for (SweepCase& each :
-         expand_grid(make_grid_axes(model.flags, given, known_kernels, workload), seed)) {
+         expand_grid(make_grid_axes(model.flags, flags, known_kernels, workload), seed)) {
       each.problem.model = model.name;
       cases.push_back(std::move(each));
     }

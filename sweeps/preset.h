@@ -11,10 +11,17 @@
 
 namespace sparkbench {
 
-/// The attention of a model: one grid of a preset with several grids.
+/// One grid of a preset with several: the attention of a model, or a part of what `judge` asks.
 struct ModelShape {
   std::string name;  // CaseProblem::model
   AxisFlags flags;
+  bool compares = false;  // with other kernels, by time: see Comparison
+};
+
+/// What grids that compare are made of.
+struct Comparison {
+  bool is_timed = false;            // else they have no cases
+  std::vector<std::string> rivals;  // the kernels in addition to those of --kernel
 };
 
 struct Preset {
@@ -37,6 +44,6 @@ const Preset& find_preset(std::string_view name, Workload workload = Workload::k
 /// expand_grid() make them.
 std::vector<SweepCase> expand_preset(const Preset& preset, const AxisFlags& given,
                                      std::span<const std::string> known_kernels, Workload workload,
-                                     std::uint64_t seed);
+                                     std::uint64_t seed, const Comparison& comparison = {});
 
 }  // namespace sparkbench

@@ -139,5 +139,23 @@ TEST(Preset, RaggedHasLengthsAndTheirTokens) {
   }
 }
 
+TEST(Preset, ComparesTimesOnlyWhereThereIsAClockAndThenWithOtherKernels) {
+  const std::vector<std::string> known = {"mine", "other", "third"};
+  const auto speed_cases = [&](const Comparison& comparison) {
+    std::set<std::string> kernels;
+    for (const SweepCase& each : expand_preset(find_preset("judge"), {{"--kernel", "mine"}}, known,
+                                               Workload::kAttention, 0, comparison)) {
+      if (each.problem.model != "speed") {
+        EXPECT_EQ(each.kernel, "mine");
+      } else {
+        kernels.insert(each.kernel);
+      }
+    }
+    return kernels;
+  };
+  EXPECT_TRUE(speed_cases({}).empty());
+  EXPECT_EQ(speed_cases({true, {"other"}}), (std::set<std::string>{"mine", "other"}));
+}
+
 }  // namespace
 }  // namespace sparkbench

@@ -33,6 +33,7 @@ void add_sweep_command(CLI::App& program, const Invocation& invocation, Action& 
 void add_encoder_command(CLI::App& program, const Invocation& invocation, Action& action);
 void add_accuracy_command(CLI::App& program, const Invocation& invocation, Action& action);
 void add_advise_command(CLI::App& program, const Invocation& invocation, Action& action);
+void add_judge_command(CLI::App& program, const Invocation& invocation, Action& action);
 void add_run_command(CLI::App& program, const Invocation& invocation, Action& action);
 void add_report_command(CLI::App& program, const Invocation& invocation, Action& action);
 void add_merge_command(CLI::App& program, const Invocation& invocation, Action& action);

@@ -166,6 +166,7 @@ void add_commands(CLI::App& program, const Invocation& invocation, Action& actio
   add_encoder_command(program, invocation, action);
   add_accuracy_command(program, invocation, action);
   add_advise_command(program, invocation, action);
+  add_judge_command(program, invocation, action);
   add_run_command(program, invocation, action);
   add_report_command(program, invocation, action);
   add_merge_command(program, invocation, action);

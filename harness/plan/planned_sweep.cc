@@ -67,6 +67,11 @@ std::vector<std::string> known_kernels(const AxisFlags& flags, const Device& dev
   return known;
 }
 
+/// On a GPU with every kernel that runs there if none is named.
+Comparison comparison_on(const Device& device) {
+  return {device.info().kind == DeviceKind::kGpu, known_kernels({}, device)};
+}
+
 /// Keeps the first of equal cases: a flag may override the axis in which two models differ.
 void drop_repeated(std::vector<SweepCase>& cases) {
   std::set<std::string> ids;
@@ -86,8 +91,9 @@ std::vector<SweepCase> expand(const SweepRequest& request, const Device& device,
   if (own != nullptr) {
     for (const auto& [flag, value] : own->extents()) flags[flag] = value;
   }
-  std::vector<SweepCase> cases = expand_preset(find_preset(options.preset, options.workload), flags,
-                                               known, options.workload, options.seed);
+  std::vector<SweepCase> cases =
+      expand_preset(find_preset(options.preset, options.workload), flags, known, options.workload,
+                    options.seed, comparison_on(device));
   drop_repeated(cases);
   if (own != nullptr) require_gradient(cases, *own);
   require_one_problem(cases, options);

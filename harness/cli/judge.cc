@@ -1,0 +1,44 @@
+// sparkbench judge: whether a kernel is right, where it is wrong, and how it compares, on one page.
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "harness/cli/measuring_command.h"
+#include "results/render/judgement.h"
+
+namespace sparkbench {
+namespace {
+
+/// The kernels that were named: those with a case outside of the comparison of times.
+std::vector<std::string> judged_kernels(const RunRecord& run) {
+  std::vector<std::string> kernels;
+  for (const CaseRecord& record : run.cases) {
+    if (record.problem.model == "speed") continue;
+    if (std::ranges::find(kernels, record.kernel) == kernels.end())
+      kernels.push_back(record.kernel);
+  }
+  return kernels;
+}
+
+}  // namespace
+
+void add_judge_command(CLI::App& program, const Invocation& invocation, Action& action) {
+  MeasuringCommand command{.name = "judge", .is_timed = true};
+  command.has_tables = false;
+  command.add_flags = [](CLI::App& app, SweepOptions& options) {
+    options.preset = "judge";
+    app.get_option("--kernel")->required();
+  };
+  command.report = [](const RunRecord& run, const TableView& view, std::ostream& out) {
+    const char* gap = "";
+    for (const std::string& kernel : judged_kernels(run)) {
+      out << gap << format_judgement(run, kernel, view);
+      gap = "\n";
+    }
+  };
+  add_measuring_command(program, invocation, action, std::move(command));
+}
+
+}  // namespace sparkbench

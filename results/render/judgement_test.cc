@@ -1,0 +1,123 @@
+#include "results/render/judgement.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "results/record/test_run.h"
+
+namespace sparkbench {
+namespace {
+
+/// A verified case of `part`.
+CaseRecord case_of(const std::string& part, int seqlen, MaskSpec mask, Pass pass) {
+  CaseRecord record = sample_emulated_case();
+  record.kernel = "mine";
+  record.problem.model = part;
+  record.problem.seqlen_q = record.problem.seqlen_k = seqlen;
+  record.problem.mask = mask;
+  record.problem.pass = pass;
+  record.warnings.clear();
+  return record;
+}
+
+/// Two lengths, two masks and two passes; those that `is_wrong` says are incorrect.
+template <class IsWrong>
+RunRecord run_where(IsWrong is_wrong) {
+  RunRecord run = sample_run();
+  run.cases.clear();
+  for (const int seqlen : {16, 17, 64, 200}) {
+    for (const MaskSpec mask : {MaskSpec(), MaskSpec::causal()}) {
+      for (const Pass pass : {Pass::kForward, Pass::kBackward}) {
+        CaseRecord record = case_of("tails", seqlen, mask, pass);
+        if (is_wrong(record.problem)) {
+          record.status = Status::kIncorrect;
+          record.reason = Reason{"E-INCORRECT", "o errs"};
+          record.accuracy->worst_index = {0, 3, 1, 5};
+          record.accuracy->worst_got = 0.5;
+          record.accuracy->worst_want = 0.25;
+          record.repro = "sparkbench sweep --seqlen " + std::to_string(seqlen);
+        }
+        run.cases.push_back(record);
+      }
+    }
+  }
+  return run;
+}
+
+std::string first_trait(const RunRecord& run) {
+  const auto traits = common_traits(run, "mine");
+  if (traits.empty()) return "";
+  return (traits[0].is_exact ? "exactly " : "only ") + traits[0].what;
+}
+
+TEST(CommonTraits, NamesWhatTheWrongCasesHaveAndTheRightOnesLack) {
+  const auto causal = MaskSpec::causal();
+  EXPECT_EQ(first_trait(run_where([&](const Problem& p) { return p.mask == causal; })),
+            "exactly a mask");
+  EXPECT_EQ(first_trait(run_where([](const Problem& p) { return p.seqlen_k % 16 != 0; })),
+            "exactly a seqlen_q that is no multiple of 16");
+  EXPECT_EQ(first_trait(run_where([](const Problem& p) { return p.seqlen_k == 200; })),
+            "only more than 64 keys");
+  EXPECT_EQ(first_trait(run_where([](const CaseProblem& p) { return p.pass == Pass::kBackward; })),
+            "exactly a backward pass");
+}
+
+TEST(CommonTraits, AreNoneOfARightKernelOrOneThatIsWrongEverywhere) {
+  EXPECT_EQ(first_trait(run_where([](const Problem&) { return false; })), "");
+  const RunRecord all = run_where([](const Problem&) { return true; });
+  for (const CommonTrait& trait : common_traits(all, "mine")) EXPECT_FALSE(trait.is_exact);
+  EXPECT_TRUE(common_traits(all, "another").empty());
+}
+
+TEST(Judgement, TellsARightKernel) {
+  const std::string page =
+      format_judgement(run_where([](const Problem&) { return false; }), "mine", {});
+  EXPECT_EQ(page.substr(0, page.find('\n')), "mine on V100 (emulated): right in all of 16 cases");
+  EXPECT_NE(page.find("tails 16\n"), std::string::npos) << page;
+  EXPECT_EQ(page.find("wrong"), std::string::npos) << page;
+}
+
+TEST(Judgement, TellsWhereAKernelIsWrongAndHowToRepeatIt) {
+  const std::string page = format_judgement(
+      run_where([](const Problem& p) { return p.seqlen_k == 17 || p.seqlen_k == 200; }), "mine",
+      {});
+  EXPECT_NE(page.find("wrong in 8 of 16 cases\n"), std::string::npos) << page;
+  EXPECT_NE(page.find("tails 8 of 16\n"), std::string::npos) << page;
+  EXPECT_NE(page.find("E-INCORRECT: o errs; o[0, 3, 1, 5] is 0.5, exact is 0.25\n"),
+            std::string::npos)
+      << page;
+  EXPECT_NE(page.find("sparkbench sweep --seqlen 17\n"), std::string::npos) << page;
+}
+
+TEST(Judgement, ComparesTimesWithTheFastestOthers) {
+  RunRecord run = sample_run();
+  run.cases.clear();
+  for (const char* kernel : {"mine", "other", "slow", "slower", "slowest"}) {
+    CaseRecord record = sample_timed_case();
+    record.kernel = kernel;
+    record.reason.reset();
+    record.warnings.clear();
+    record.time_ms->median = 1.0 + static_cast<double>(run.cases.size());
+    run.cases.push_back(record);
+  }
+  const std::string page = format_judgement(run, "mine", {});
+  EXPECT_NE(page.find("other 2, slow 3, slower 4\n"), std::string::npos) << page;
+  EXPECT_NE(page.find("3 timed launches, each with other inputs, were compared"), std::string::npos)
+      << page;
+}
+
+TEST(Judgement, SaysWhatWasNotJudged) {
+  RunRecord run = sample_run();
+  run.cases.clear();
+  CaseRecord skipped = case_of("varlen", 64, MaskSpec(), Pass::kForward);
+  skipped.status = Status::kSkipped;
+  skipped.reason = Reason{"E-UNSUPPORTED", "no varlen"};
+  run.cases.push_back(skipped);
+  const std::string page = format_judgement(run, "mine", {});
+  EXPECT_NE(page.find("not judged: none of its cases was verified"), std::string::npos) << page;
+  EXPECT_NE(page.find("no varlen (1 case)"), std::string::npos) << page;
+}
+
+}  // namespace
+}  // namespace sparkbench
