@@ -123,7 +123,9 @@ class GpuProblem : public LoadedProblem {
     keep_verified(candidate, options.method, std::move(outputs));
     outcome.workspace_bytes = prepared.workspace_bytes;
     outcome.peak_bytes =
-        tensor_bytes_ + std::max(prepared.workspace_bytes, taken_since(free_before));
+        tensor_bytes_ + (prepared.more_peak_bytes
+                             ? prepared.workspace_bytes + prepared.more_peak_bytes()
+                             : std::max(prepared.workspace_bytes, taken_since(free_before)));
     return outcome;
   }
 
