@@ -5,7 +5,7 @@
 `kernel` says what sparkbench has to know of a function beyond its arguments; `Problem` is what it is
 asked to compute. harness/python/README.md begins with the shortest function."""
 
-from ._kernel import Kernel, kernel
+from ._kernel import MASKS, Kernel, kernel
 from ._problem import Problem
 
-__all__ = ["Kernel", "Problem", "kernel"]
+__all__ = ["MASKS", "Kernel", "Problem", "kernel"]

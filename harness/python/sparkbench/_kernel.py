@@ -88,12 +88,7 @@ class Kernel:
     def supports(self, function):
         """As a decorator: the function that says why a problem is not supported, or None."""
         self._supports = function
-        return self
-
-    def backward_by(self, function):
-        """As a decorator: the backward function."""
-        self.backward = function
-        return self
+        return function
 
     @property
     def version(self):
