@@ -174,7 +174,7 @@ std::vector<Axis> make_rows() {
       {.name = "kernel",
        .flag = "--kernel",
        .help = "the kernels that compute the cases",
-       .allowed = "names or globs: 'volta-*',unfused-fp16",
+       .allowed = "names, globs, libraries: 'volta-*',./mine.so:fast",
        .initial = "*"},
       {.name = "pass",
        .flag = "--pass",

@@ -160,6 +160,9 @@ std::span<const Axis* const> layer_axes() {
 }
 
 std::string allowed_of(const Axis& axis, Workload workload) {
+  if (workload == Workload::kLayer && axis.name == std::string_view("kernel")) {
+    return "names or globs: 'volta-*',unfused-fp16";
+  }
   const bool has_patterns =
       workload == Workload::kAttention || axis.name != std::string_view("mask");
   return has_patterns ? axis.allowed : std::string(mask_forms());

@@ -1,5 +1,5 @@
 // What can be timed and verified on a device, by its name in `--kernel`: a fused kernel of ours, an
-// unfused reference, or a vendor's kernel.
+// unfused reference, a vendor's kernel, or a user's own (harness/plugin/).
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,7 @@ struct cublasContext;
 
 namespace sparkbench {
 
+/// A user's own kernel counts as a vendor's: its mask is checked against near misses.
 enum class CandidateKind { kKernel, kReference, kVendorKernel };
 
 struct CandidateInfo {
@@ -56,21 +57,29 @@ struct Prepared {
   std::uint64_t workspace_bytes = 0;
   /// The pass with a callback after each part is enqueued; empty without parts.
   std::function<void(const AfterPart&)> in_parts = {};
+  /// Device memory beyond tensors and workspace that the passes have used so far, at their peak.
+  /// Empty: unknown, and measured.
+  std::function<std::uint64_t()> more_peak_bytes = {};
 };
 
 class Candidate {
  public:
-  explicit Candidate(const CandidateInfo& info) : info_(info) {}
+  /// Copies the info's strings.
+  explicit Candidate(const CandidateInfo& info)
+      : name_(info.name),
+        summary_(info.summary),
+        kind_(info.kind),
+        accumulator_(info.accumulator) {}
   virtual ~Candidate() = default;
 
-  std::string name() const { return std::string(info_.name); }
-  std::string_view summary() const { return info_.summary; }
-  CandidateKind kind() const { return info_.kind; }
+  const std::string& name() const { return name_; }
+  std::string_view summary() const { return summary_; }
+  CandidateKind kind() const { return kind_; }
   /// The role in a record; a vendor's kernel counts as fused, like ours.
-  Role role() const {
-    return info_.kind == CandidateKind::kReference ? Role::kReference : Role::kFused;
-  }
-  std::optional<Accumulator> accumulator() const { return info_.accumulator; }
+  Role role() const { return kind_ == CandidateKind::kReference ? Role::kReference : Role::kFused; }
+  std::optional<Accumulator> accumulator() const { return accumulator_; }
+  /// The item of --kernel that names it alone.
+  virtual std::string flag_item() const { return name(); }
   /// Whether it runs if no kernel is named. A baseline does not, nor does a kernel for another GPU.
   virtual bool runs_unnamed() const { return true; }
 
@@ -91,6 +100,8 @@ class Candidate {
   /// Whether its dropout mask differs from that of kernels/problem/dropout.h; it is then verified
   /// without dropout.
   virtual bool draws_own_dropout_mask() const { return false; }
+  /// Whether its forward pass writes LSE, which is not verified otherwise.
+  virtual bool writes_lse() const { return true; }
 
   /// Adds the figures of its tile plan for the problem's mask. False without a plan.
   virtual bool add_mask_plan(const Problem& /*problem*/, MaskWork& /*work*/) const { return false; }
@@ -103,7 +114,9 @@ class Candidate {
   virtual Prepared prepare(const GpuWork& work) const;
 
  private:
-  CandidateInfo info_;
+  std::string name_, summary_;
+  CandidateKind kind_;
+  std::optional<Accumulator> accumulator_;
 };
 
 }  // namespace sparkbench

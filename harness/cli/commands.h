@@ -9,6 +9,7 @@
 
 #include "harness/cli/exit_code.h"
 #include "harness/plan/run_settings.h"
+#include "harness/plugin/kernel_library.h"
 #include "harness/run/run_files.h"
 
 namespace CLI {
@@ -24,6 +25,7 @@ struct Invocation {
   std::filesystem::path worker_executable;  // empty: cases run in this process
   CaseHook before_case;                     // for tests
   const Predictor* predictor;               // of a V100's times; null: no predictions
+  LoadKernels load_kernels;                 // ProgramSettings::load_kernels
 };
 
 /// Set by the chosen subcommand during parsing; run afterwards.

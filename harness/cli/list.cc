@@ -13,11 +13,13 @@
 #include "harness/cli/commands.h"
 #include "harness/cli/options/table_options.h"
 #include "harness/devices/device.h"
+#include "harness/plugin/kernel_library.h"
 #include "kernels/registry.h"
 #include "results/record/enum_names.h"
 #include "results/render/text_table.h"
 #include "sweeps/layer_axes.h"
 #include "sweeps/preset.h"
+#include "sweeps/usage_error.h"
 
 namespace sparkbench {
 namespace {
@@ -148,13 +150,88 @@ void list_as_json(std::ostream& out) {
   out << document.dump(2) << '\n';
 }
 
+/// What --kernel names: the kernels of a library of the user's.
+std::vector<CheckedKernel> load_listed(const std::string& item, const LoadKernels& load) {
+  const auto kernels = load(item);
+  if (!kernels) {
+    throw UsageError(
+        fmt::format("--kernel: '{}' is no library; allowed: a path with a '/', or that "
+                    "ends in .so, and after it perhaps ':' and a kernel's name",
+                    item));
+  }
+  return checked_kernels(item, *kernels);
+}
+
+/// "version 1.2, on the host, FP32-ACC, forward and backward, LSE"
+std::string traits_of(const CheckedKernel& kernel) {
+  const sparkbench_kernel& table = kernel.table;
+  std::string text =
+      fmt::format("version {}, on {}, {} accumulators, {}", kernel.version.value_or("unknown"),
+                  table.backend == SPARKBENCH_HOST ? "the host" : "GPUs",
+                  table.accumulator == SPARKBENCH_ACC_FP16 ? "FP16" : "FP32",
+                  table.backward != nullptr ? "forward and backward" : "forward only");
+  if (table.has_no_lse != 0) text += ", no LSE";
+  if (table.draws_own_dropout != 0) text += ", a dropout mask of its own";
+  return text;
+}
+
+void list_kernels(const std::vector<CheckedKernel>& kernels, const TableView& view,
+                  std::ostream& out) {
+  Facts facts;
+  for (const CheckedKernel& kernel : kernels) {
+    facts.push_back(
+        {kernel.name, fmt::format("{}{}({})", kernel.summary, kernel.summary.empty() ? "" : " ",
+                                  traits_of(kernel))});
+  }
+  const CheckedKernel& first = kernels.front();
+  const std::string title = first.file_hash ? fmt::format("Kernels of {}, {}", first.file_name,
+                                                          file_hash_text(*first.file_hash))
+                                            : std::string("Kernels");
+  out << wrapped(title, view) << '\n' << format_facts(facts, view);
+}
+
+Json or_null(const std::optional<std::string>& text) { return text ? Json(*text) : Json(); }
+
+void list_kernels_as_json(const std::vector<CheckedKernel>& kernels, std::ostream& out) {
+  Json array = Json::array();
+  for (const CheckedKernel& kernel : kernels) {
+    const sparkbench_kernel& table = kernel.table;
+    const bool is_fp16 = table.accumulator == SPARKBENCH_ACC_FP16;
+    array.push_back(
+        {{"name", kernel.name},
+         {"summary", kernel.summary},
+         {"version", or_null(kernel.version)},
+         {"backend", table.backend == SPARKBENCH_HOST ? "host" : "cuda"},
+         {"accumulator", accumulator_json(is_fp16 ? Accumulator::kFp16 : Accumulator::kFp32)},
+         {"has_backward", table.backward != nullptr},
+         {"has_lse", table.has_no_lse == 0},
+         {"draws_own_dropout", table.draws_own_dropout != 0},
+         {"flag", kernel.spec},
+         {"file_hash", or_null(kernel.file_hash)}});
+  }
+  const Json document = {{"schema", {{"name", "sparkbench.list_kernels"}, {"version", "1.0.0"}}},
+                         {"kernels", array}};
+  out << document.dump(2) << '\n';
+}
+
 struct ListOptions {
+  std::string kernel;  // empty: everything that sparkbench has
   bool is_json = false;
   TableOptions table;
 };
 
-ExitCode run_list_command(const ListOptions& options, const Streams& streams) {
+ExitCode run_list_command(const ListOptions& options, const LoadKernels& load,
+                          const Streams& streams) {
   std::ostream& out = streams.out;
+  if (!options.kernel.empty()) {
+    const std::vector<CheckedKernel> kernels = load_listed(options.kernel, load);
+    if (options.is_json) {
+      list_kernels_as_json(kernels, out);
+    } else {
+      list_kernels(kernels, table_view(options.table, out), out);
+    }
+    return ExitCode::kOk;
+  }
   if (options.is_json) {
     list_as_json(out);
     return ExitCode::kOk;
@@ -184,10 +261,16 @@ ExitCode run_list_command(const ListOptions& options, const Streams& streams) {
 void add_list_command(CLI::App& program, const Invocation& invocation, Action& action) {
   CLI::App* command = program.add_subcommand("list");
   const auto options = std::make_shared<ListOptions>();
+  command
+      ->add_option("--kernel", options->kernel,
+                   "what is in a library of kernels instead: ./mine.so, ./mine.so:fast")
+      ->type_name("LIBRARY");
   command->add_flag("--json", options->is_json, "one JSON document instead of text");
   add_width_flag(*command, options->table);
   command->callback([options, &invocation, &action] {
-    action = [options, &invocation] { return run_list_command(*options, invocation.streams); };
+    action = [options, &invocation] {
+      return run_list_command(*options, invocation.load_kernels, invocation.streams);
+    };
   });
 }
 

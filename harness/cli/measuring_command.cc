@@ -148,7 +148,7 @@ void add_measuring_command(CLI::App& program, const Invocation& invocation, Acti
       choose_one_problem(*options);
       return measure(command,
                      {*options, command.is_timed, invocation.argv, invocation.before_case,
-                      command.times_parts, invocation.predictor},
+                      command.times_parts, invocation.predictor, invocation.load_kernels},
                      invocation);
     };
   });

@@ -182,8 +182,12 @@ int parse_and_run(const ProgramDescription& description, const std::vector<std::
   CLI::App program(description.summary, description.name);
   program.set_version_flag("--version", fmt::format("{} {}", description.name, kVersion));
   program.require_subcommand(1);
-  Invocation invocation{typed, streams, settings.worker_executable, settings.before_case,
-                        settings.predictor};
+  Invocation invocation{typed,
+                        streams,
+                        settings.worker_executable,
+                        settings.before_case,
+                        settings.predictor,
+                        settings.load_kernels};
   Action action;
   description.add_commands(program, invocation, action);
   document_commands(program, description.docs, *table_view({}, streams.out).width);

@@ -12,6 +12,7 @@
 #include "harness/cli/commands.h"
 #include "harness/model/predictor.h"
 #include "harness/plan/run_settings.h"
+#include "harness/plugin/kernel_library.h"
 
 namespace sparkbench {
 
@@ -21,6 +22,9 @@ struct ProgramSettings {
   std::filesystem::path worker_executable;
   CaseHook before_case;                            // for tests
   const Predictor* predictor = &v100_predictor();  // null: no times are predicted
+  /// Where --kernel finds kernels that are not sparkbench's. A host of another language asks its
+  /// own first, and then load_kernel_library().
+  LoadKernels load_kernels = load_kernel_library;
 };
 
 /// A program of several commands.

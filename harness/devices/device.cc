@@ -29,6 +29,15 @@ std::unique_ptr<LoadedLayer> Device::load_layer(const LayerWork& /*work*/) {
   throw std::logic_error(name() + " holds no layers");
 }
 
+void Device::add_candidate(std::unique_ptr<const Candidate> /*candidate*/) {
+  throw std::logic_error(name() + " takes no other candidates");
+}
+
+std::optional<int> gpu_index(const Device& device) {
+  if (!device.name().starts_with(kGpuPrefix)) return std::nullopt;
+  return std::stoi(device.name().substr(kGpuPrefix.size()));
+}
+
 const Candidate& find_candidate(const Device& device, std::string_view name) {
   for (const auto& candidate : device.candidates()) {
     if (candidate->name() == name) return *candidate;

@@ -51,12 +51,17 @@ class Device {
   virtual std::optional<DeviceState> read_state() const { return std::nullopt; }
   /// References come first, because kernels are compared with earlier timings.
   virtual Candidates candidates() const = 0;
+  /// Adds a kernel of the user's. Throws std::logic_error on a device that takes none.
+  virtual void add_candidate(std::unique_ptr<const Candidate> candidate);
   virtual CheckBudget check_budget() const = 0;
   /// `gradients` is null if no backward pass will run.
   virtual std::unique_ptr<LoadedProblem> load(const ProblemData& data, GradientData* gradients) = 0;
   /// Throws std::logic_error on a device that emulates layers in another way (harness/encoder/).
   virtual std::unique_ptr<LoadedLayer> load_layer(const LayerWork& work);
 };
+
+/// CUDA's number of a GPU: 3 of "cuda:3". None for another device.
+std::optional<int> gpu_index(const Device& device);
 
 /// The device's candidate of that name. Throws std::invalid_argument when it has none.
 const Candidate& find_candidate(const Device& device, std::string_view name);

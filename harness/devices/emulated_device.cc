@@ -1,6 +1,7 @@
 #include "harness/devices/emulated_device.h"
 
 #include <stdexcept>
+#include <utility>
 
 #include "harness/candidates/fused_kernel.h"
 #include "harness/candidates/host_reference.h"
@@ -78,6 +79,9 @@ class EmulatedDevice : public Device {
   const std::string& name() const override { return name_; }
   const DeviceInfo& info() const override { return info_; }
   Candidates candidates() const override { return candidates_; }
+  void add_candidate(std::unique_ptr<const Candidate> candidate) override {
+    candidates_.push_back(std::move(candidate));
+  }
   CheckBudget check_budget() const override { return {kEmulateFlops, kOracleFlops}; }
   std::unique_ptr<LoadedProblem> load(const ProblemData& data, GradientData* gradients) override {
     return std::make_unique<EmulatedProblem>(data, gradients);

@@ -75,6 +75,9 @@ class GpuDevice : public Device {
   const DeviceInfo& info() const override { return info_; }
   std::optional<DeviceState> read_state() const override { return nvml_.read_state(pci_bus_id_); }
   Candidates candidates() const override { return candidates_; }
+  void add_candidate(std::unique_ptr<const Candidate> candidate) override {
+    candidates_.push_back(std::move(candidate));
+  }
   CheckBudget check_budget() const override {
     return {std::numeric_limits<double>::infinity(), kOracleFlops};
   }

@@ -115,7 +115,9 @@ class GpuProblem : public LoadedProblem {
     if (options.keeps_outputs) outcome.outputs = std::move(outputs);
     outcome.workspace_bytes = prepared.workspace_bytes;
     outcome.peak_bytes =
-        tensor_bytes_ + std::max(prepared.workspace_bytes, taken_since(free_before));
+        tensor_bytes_ + (prepared.more_peak_bytes
+                             ? prepared.workspace_bytes + prepared.more_peak_bytes()
+                             : std::max(prepared.workspace_bytes, taken_since(free_before)));
     return outcome;
   }
 

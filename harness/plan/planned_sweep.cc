@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <functional>
 #include <set>
 #include <span>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "harness/candidates/known_candidates.h"
 #include "harness/cli/options/one_problem.h"
 #include "harness/devices/environment.h"
+#include "harness/plugin/plugin_kernel.h"
 #include "harness/run/run_files.h"
 #include "results/record/case_id.h"
 #include "results/record/provenance.h"
@@ -23,6 +25,67 @@
 
 namespace sparkbench {
 namespace {
+
+/// Without kernels for other devices if the item names a whole library with some for this one.
+std::vector<CheckedKernel> kernels_for(const Device& device, const std::string& item,
+                                       std::vector<CheckedKernel> kernels) {
+  const int32_t backend = gpu_index(device) ? SPARKBENCH_CUDA : SPARKBENCH_HOST;
+  const auto is_wanted = [&](const CheckedKernel& kernel) {
+    return kernel.table.backend == backend || kernel.spec == item;
+  };
+  if (std::ranges::any_of(kernels, is_wanted)) std::erase_if(kernels, std::not_fn(is_wanted));
+  return kernels;
+}
+
+/// Gives the kernels that an item of --kernel stands for to the device. Returns their names.
+/// Throws UsageError for a kernel with the name of another item's.
+std::vector<std::string> take_kernels(const std::string& item,
+                                      const std::vector<ForeignKernel>& kernels,
+                                      bool is_deterministic, Device& device) {
+  std::vector<std::string> names;
+  for (CheckedKernel& kernel : kernels_for(device, item, checked_kernels(item, kernels))) {
+    const std::string name = kernel.name, spec = kernel.spec;
+    names.push_back(name);
+    const auto candidates = device.candidates();
+    const auto known = std::ranges::find_if(
+        candidates, [&](const auto& candidate) { return candidate->name() == name; });
+    if (known == candidates.end()) {
+      device.add_candidate(std::make_unique<PluginKernel>(std::move(kernel), device.info(),
+                                                          gpu_index(device), is_deterministic));
+    } else if ((*known)->flag_item() != spec) {
+      throw UsageError(fmt::format(
+          "--kernel: '{}': another kernel is called '{}': {}; give one of them another name", item,
+          name, (*known)->flag_item()));
+    }
+  }
+  return names;
+}
+
+/// Loads what --kernel names and sparkbench does not have, and puts the kernels' names in its
+/// place.
+void load_foreign_kernels(const SweepRequest& request, Device& device, SweepOptions& options) {
+  const auto given = options.axes.find("--kernel");
+  if (given == options.axes.end()) return;
+  std::vector<std::string> names;
+  for (const std::string_view each : split_list("--kernel", given->second)) {
+    const std::string item(each);
+    const auto kernels = request.load_kernels(item);
+    if (!kernels) {
+      names.push_back(item);
+      continue;
+    }
+    if (options.workload == Workload::kLayer) {
+      throw UsageError(
+          fmt::format("--kernel: '{}': an encoder layer takes only sparkbench's own "
+                      "kernels; sweep, run, accuracy and advise take others",
+                      item));
+    }
+    for (std::string& name : take_kernels(item, *kernels, *options.method.deterministic, device)) {
+      names.push_back(std::move(name));
+    }
+  }
+  given->second = fmt::format("{}", fmt::join(names, ","));
+}
 
 /// Throws UsageError for a known name that is missing on this device or machine.
 void check_are_here(const AxisFlags& flags, const std::vector<std::string>& known,
@@ -75,9 +138,8 @@ void drop_repeated(std::vector<SweepCase>& cases) {
   });
 }
 
-std::vector<SweepCase> expand(const SweepRequest& request, const Device& device,
+std::vector<SweepCase> expand(const SweepOptions& options, const Device& device,
                               const OwnInputs* own) {
-  const SweepOptions& options = request.options;
   const std::vector<std::string> known = known_kernels(options.axes, device);
   AxisFlags flags = options.axes;
   const bool saves = !options.files.outputs.empty();
@@ -148,9 +210,8 @@ std::string kernels_asked_for(const SweepOptions& options, const Device& device)
 constexpr std::string_view kMethodFlags[] = {"cache",      "min_samples",     "max_noise",
                                              "duty_cycle", "tolerance_ratio", "deterministic"};
 
-std::map<std::string, std::string> resolve(const SweepRequest& request, const Device& device,
+std::map<std::string, std::string> resolve(const SweepOptions& options, const Device& device,
                                            const Method& method) {
-  const SweepOptions& options = request.options;
   std::map<std::string, std::string> resolved = {
       {"kernel", kernels_asked_for(options, device)},
       {"device", device.name()},
@@ -175,11 +236,12 @@ std::map<std::string, std::string> resolve(const SweepRequest& request, const De
 }  // namespace
 
 PlannedSweep::PlannedSweep(const SweepRequest& request, const std::string& device_name) {
-  const SweepOptions& options = request.options;
+  SweepOptions options = request.options;
   std::shared_ptr<const OwnInputs> own;
   if (!options.tensors_file.empty()) own = read_own_inputs(options.workload, options.tensors_file);
   device_ = open_device(device_name);
-  const std::vector<SweepCase> cases = expand(request, *device_, own.get());
+  load_foreign_kernels(request, *device_, options);
+  const std::vector<SweepCase> cases = expand(options, *device_, own.get());
   RunSettings settings =
       make_run_settings(options, *device_, request.is_timed, cases, std::move(own));
   settings.keeps_outputs = !options.files.outputs.empty();
@@ -190,7 +252,7 @@ PlannedSweep::PlannedSweep(const SweepRequest& request, const std::string& devic
   plan_.environment = describe_environment(*device_);
   plan_.method = settings.method;
   plan_.run.seed = options.seed;
-  plan_.run.resolved = resolve(request, *device_, settings.method);
+  plan_.run.resolved = resolve(options, *device_, settings.method);
   runner_ = std::make_unique<CaseRunner>(*device_, std::move(settings));
   std::string ids;
   for (const SweepCase& sweep_case : cases) {

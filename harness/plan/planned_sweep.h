@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/cli/options/sweep_options.h"
+#include "harness/plugin/kernel_library.h"
 #include "harness/run/case_runner.h"
 #include "results/record/case_record.h"
 
@@ -21,12 +22,13 @@ struct SweepRequest {
   CaseHook before_case;                  // for tests; may be empty
   bool times_parts = false;              // of references, one by one
   const Predictor* predictor = nullptr;  // RunSettings::predictor
+  LoadKernels load_kernels = load_kernel_library;
 };
 
 class PlannedSweep {
  public:
-  /// Opens the device, reads --tensors and expands the grid. Throws UsageError and
-  /// EnvironmentError.
+  /// Opens the device, reads --tensors, loads the libraries of --kernel and expands the grid.
+  /// Throws UsageError and EnvironmentError.
   PlannedSweep(const SweepRequest& request, const std::string& device_name);
 
   /// Build, environment, method, resolved options; and every case's record before it runs

@@ -1,4 +1,5 @@
-/* The interface between sparkbench and a kernel that is not part of it.
+/* The interface between sparkbench and a kernel that is not part of it. README.md beside this file
+ * begins with the smallest kernel.
  *
  * A kernel is a shared library that exports sparkbench_kernel_entry(). sparkbench verifies, times
  * and records it as it does its own:
@@ -6,15 +7,16 @@
  *   sparkbench sweep --kernel ./libmine.so             every kernel of the library
  *   sparkbench sweep --kernel ./libmine.so:name        one of them
  *
- * The computation is
+ * The computation is, with S = softmax_scale * Q K^T + mask,
  *
- *   O = dropout(softmax(softmax_scale * Q K^T + mask)) V,   LSE = log(sum(exp(softmax_scale * Q K^T
- * + mask)))
+ *   O = dropout(softmax(S)) V,   LSE = log(sum(exp(S)))
  *
  * and the gradients of sum(O * dO) with respect to Q, K and V. Order of the calls for one problem:
  * supports, workspace_bytes, prepare, then forward and backward any number of times, then destroy.
- * All calls come from one thread at a time. Strings and structs that a call is given are valid
- * until destroy() if it is prepare(), else during the call.
+ * Before the first backward() there is a forward() on the same tensors. A problem may be prepared
+ * several times, and several plans may live at once. All calls come from one thread at a time.
+ * Strings and structs that prepare() is given are valid until destroy(); those of other calls until
+ * the call returns. Strings that a kernel returns are read before its next call.
  *
  * C99. Fields are only ever added at a struct's end, and struct_bytes says how much of it its maker
  * knew; what it did not know reads as 0. Values of enums are only ever added.
@@ -33,10 +35,10 @@ extern "C" {
 
 #define SPARKBENCH_KERNEL_ABI 1u
 
-/* What a function returns. After any other value than OK, last_error() is asked why. */
+/* What a function returns. After any value but OK, last_error() is asked why. */
 typedef enum sparkbench_status {
   SPARKBENCH_OK = 0,
-  SPARKBENCH_UNSUPPORTED = 1, /* found only now: the case is skipped */
+  SPARKBENCH_UNSUPPORTED = 1, /* found only now: the case is skipped, and last_error() says why */
   SPARKBENCH_OUT_OF_MEMORY = 2,
   SPARKBENCH_ERROR = 3 /* the case fails */
 } sparkbench_status;
@@ -78,6 +80,7 @@ typedef struct sparkbench_problem {
   size_t struct_bytes;
   int32_t backend; /* sparkbench_backend */
   int32_t sm;      /* compute capability: 10 * major + minor; of the host: 0 */
+  int32_t device;  /* CUDA's number of the current device; of the host: -1 */
   int32_t dtype;   /* sparkbench_dtype: of all tensors but LSE, which is fp32 */
   int32_t pass;    /* sparkbench_pass */
   int32_t batch;   /* sequences */
@@ -94,15 +97,15 @@ typedef struct sparkbench_problem {
   int32_t mask_right;    /* -1: no bound */
   int32_t mask_prefix;
   const char* mask; /* the mask as --mask has it, in its normal form: "causal", "window:128" */
-  /* Whether row q of query head `head` sees key k, for every kind of mask without cu_seqlens; call
-   * it as sees(mask_context, head, q, k) while the problem is valid. On the host, from any thread.
-   */
-  int32_t (*sees)(const void* mask_context, int32_t head, int32_t q, int32_t k);
+  /* 1 if row q of query head `head` sees key k in sequence `sequence` of the batch, for every kind
+   * of mask; rows and keys count from the sequence's first. Call it on the host, from any thread,
+   * as sees(mask_context, sequence, head, q, k), while the problem is valid. */
+  int32_t (*sees)(const void* mask_context, int32_t sequence, int32_t head, int32_t q, int32_t k);
   const void* mask_context;
-  /* Dropout. Element (b, head, q, k) of the softmax is dropped with probability dropout_p, and a
-   * kept one is multiplied by dropout_scale. A kernel that draws these elements
-   * (kernels/problem/dropout.h defines which) is verified with them; one with draws_own_dropout is
-   * verified without dropout. */
+  /* Dropout. Element (b, head, q, k) of the softmax is dropped with probability dropout_p, a whole
+   * number of 256ths, and a kept one is multiplied by dropout_scale. A kernel that draws these
+   * elements (kernels/problem/dropout.h defines which) is verified with them; one with
+   * draws_own_dropout is verified without dropout. */
   float dropout_p;
   float dropout_scale;
   uint64_t seed;
@@ -144,38 +147,51 @@ typedef struct sparkbench_tensors {
 } sparkbench_tensors;
 
 typedef struct sparkbench_kernel {
-  size_t struct_bytes;
-  const char* name; /* lower-case letters, digits, "-", "_" and "."; unlike any of sparkbench's */
-  const char* summary;       /* one line */
-  const char* version;       /* of what computes: recorded. Null: unknown */
-  int32_t backend;           /* sparkbench_backend that it runs on */
-  int32_t accumulator;       /* sparkbench_accumulator */
+  size_t struct_bytes; /* sizeof(sparkbench_kernel) */
+  const char* name;    /* 1 to 64 lower-case letters, digits, "-", "_" and "."; it begins with a
+                          letter, and none of sparkbench's kernels has it */
+  const char* summary; /* one line. Null: none */
+  const char* version; /* of what computes: recorded. Null: unknown */
+  int32_t backend;     /* sparkbench_backend that it runs on */
+  int32_t accumulator; /* sparkbench_accumulator */
   int32_t draws_own_dropout; /* 1: its dropped elements differ from kernels/problem/dropout.h */
   int32_t has_no_lse;        /* 1: forward() leaves LSE alone; it is not verified then */
 
-  /* Null, or why the kernel does not compute this problem. Never asked for another backend. */
+  /* Returns null, or why the kernel does not compute this problem. Never asked for another backend,
+   * nor for a backward pass without backward(). Null: it computes every problem. */
   const char* (*supports)(const sparkbench_problem* problem);
-  /* Bytes of workspace, aligned to 256. Null: none. */
+  /* Bytes of workspace. Null: none. */
   size_t (*workspace_bytes)(const sparkbench_problem* problem);
   /* Everything that is done once for a problem: compile, tune, allocate, list tiles. Not timed. It
-   * may enqueue work on `stream` (a cudaStream_t). *plan is handed to the calls below. */
+   * may enqueue work on `stream` (a cudaStream_t). `workspace` is aligned to 256 bytes, or null
+   * where there is none, and belongs to the plan until destroy(). *plan, which is null before, is
+   * handed to the calls below. After any status but OK there is no plan. */
   int32_t (*prepare)(const sparkbench_problem* problem, void* workspace, void* stream, void** plan);
   /* Enqueues the pass on `stream`, and does not wait for it. Timed. Every call may have other
-   * tensors. Work on another stream must be joined to `stream` before the call returns. */
+   * tensors of the same shapes and strides. Work on another stream must be joined to `stream`
+   * before the call returns. */
   int32_t (*forward)(void* plan, const sparkbench_tensors* tensors, void* stream);
   int32_t (*backward)(void* plan, const sparkbench_tensors* tensors, void* stream); /* null: none */
-  /* Null, or the device memory beyond tensors and workspace that the passes used at their peak.
-   * Else it is read from the device before and after. */
+  /* The device memory beyond tensors and workspace that the passes used at their peak; asked after
+   * them. Null: the device's free memory is read before and after. */
   size_t (*peak_bytes)(void* plan);
   void (*destroy)(void* plan); /* null: nothing to free */
   /* Why the last call on this thread did not return OK. Null: unknown. */
   const char* (*last_error)(void);
 } sparkbench_kernel;
 
-/* Exported by a kernel's library. The kernel of this index, from 0, or null behind the last one. It
+#ifdef __GNUC__
+#pragma GCC visibility push(default)
+#endif
+
+/* Exported by a kernel's library. The kernel of this index, from 0, or null after the last one. It
  * lives as long as the library is loaded. `abi` is the caller's SPARKBENCH_KERNEL_ABI; null for all
  * indices if the library cannot serve it. */
 const sparkbench_kernel* sparkbench_kernel_entry(uint32_t abi, uint32_t index);
+
+#ifdef __GNUC__
+#pragma GCC visibility pop
+#endif
 
 /* NOLINTEND(readability-identifier-naming) */
 

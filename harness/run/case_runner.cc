@@ -43,11 +43,11 @@ MaskWork mask_work_of(const Candidate& candidate, const Problem& problem) {
   return work;
 }
 
-std::string repro_line(const SweepCase& sweep_case, const char* command, const Device& device,
-                       const RunSettings& settings) {
+std::string repro_line(const SweepCase& sweep_case, const Candidate& candidate, const char* command,
+                       const Device& device, const RunSettings& settings) {
   const OwnInputs* const own = settings.own.get();
   return fmt::format("sparkbench {} --device {} --kernel {}{} {} --seed {}{}", command,
-                     device.name(), sweep_case.kernel,
+                     device.name(), plain_or_shell_word(candidate.flag_item()),
                      settings.is_deterministic ? " --deterministic" : "",
                      flags_of_problem(sweep_case.problem, own != nullptr), sweep_case.problem.seed,
                      own == nullptr ? "" : " --tensors " + shell_word(own->path));
@@ -99,7 +99,7 @@ CaseRecord CaseRunner::begin(const SweepCase& sweep_case) const {
   record.libraries = candidate.libraries();
   record.mask_work = mask_work_of(candidate, problem);
   workload.start(candidate, record);
-  record.repro = repro_line(sweep_case, workload.command(), device_, settings_);
+  record.repro = repro_line(sweep_case, candidate, workload.command(), device_, settings_);
   add_device_warnings(candidate, device_.info(), record);
   if (settings_.own != nullptr) {
     const auto& warnings = settings_.own->warnings;

@@ -217,6 +217,13 @@ TensorCores same_cores(const Candidate& candidate, unsigned draw) {
   return {candidate.arithmetic(), candidate.accumulator().value_or(Accumulator::kFp32), draw};
 }
 
+/// The same rows with the exact LSE, for a kernel that writes none.
+ForwardRows with_exact_lse(ForwardRows rows, ProblemData& data) {
+  const ExactRows& exact = data.exact();
+  rows.lse.assign(exact.lse.begin(), exact.lse.end());
+  return rows;
+}
+
 }  // namespace
 
 std::string judge_outputs(const Judged& judged, ProblemData& data, GradientData* gradients,
@@ -232,18 +239,31 @@ std::string judge_outputs(const Judged& judged, ProblemData& data, GradientData*
 std::string judge_forward(const Judged& judged, ProblemData& data, const RunOutcome& outcome,
                           CaseRecord& record) {
   const Candidate& candidate = judged.candidate;
-  const ErrorMetrics error = data.error_of(outcome.rows);
+  const bool has_lse = candidate.writes_lse();
+  const ForwardRows with_lse = has_lse ? ForwardRows() : with_exact_lse(outcome.rows, data);
+  const ForwardRows& rows = has_lse ? outcome.rows : with_lse;
+  const auto of_o_alone = [&](ErrorMetrics of) {
+    if (!has_lse) of.lse_max_abs = 0;
+    return of;
+  };
+  const ErrorMetrics error = of_o_alone(data.error_of(rows));
   const auto unfused = [&](unsigned draw) -> const ErrorMetrics& {
     return data.unfused_error(same_cores(candidate, draw));
   };
   const ErrorMetrics& fp32 = data.unfused_error({candidate.arithmetic()});
   record.accuracy = make_accuracy("o", error, {unfused(0), fp32}, outcome.rows.o);
-  if (error.nonfinite == 0) record.accuracy->lse_max_abs = error.lse_max_abs;
+  if (!has_lse) {
+    warn(record, kNoLseWarning, "the kernel writes no LSE: only its other outputs are verified",
+         std::nullopt);
+  } else if (error.nonfinite == 0) {
+    record.accuracy->lse_max_abs = error.lse_max_abs;
+  }
   record.accuracy->worst_index = worst_position(data.plan().rows, error, data.problem());
   add_rows(data.plan().rows, data.plan().weights, error, *record.accuracy);
   add_mask_and_repeatability(data.dropout_mask(), outcome, *record.accuracy);
   const auto mask_in_doubt = [&](const auto& why) {
-    return why_mask_in_doubt(data.problem(), data.inputs(), data.plan().rows, outcome.rows, why);
+    return why_mask_in_doubt(data.problem(), data.inputs(), data.plan().rows, rows,
+                             [&](const ErrorMetrics& of) { return why(of_o_alone(of)); });
   };
   const Allowance allowance = allowance_of(judged, data.problem(), error.lse_want_max_abs);
   std::string why = judge(candidate, allowance, error, unfused, mask_in_doubt, record);

@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <istream>
 
 #include "results/record/record_fields.h"
 #include "sweeps/layer_axes.h"
@@ -56,6 +57,16 @@ std::string make_problem_key(const CaseProblem& problem) { return make_case_id("
 std::uint64_t fnv1a(std::string_view bytes, std::uint64_t hash) {
   for (const char byte : bytes) {
     hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3u;
+  }
+  return hash;
+}
+
+std::uint64_t fnv1a(std::istream& bytes) {
+  std::string chunk(1 << 20, '\0');
+  std::uint64_t hash = fnv1a("");
+  while (bytes.read(chunk.data(), static_cast<std::streamsize>(chunk.size())) ||
+         bytes.gcount() > 0) {
+    hash = fnv1a({chunk.data(), static_cast<std::size_t>(bytes.gcount())}, hash);
   }
   return hash;
 }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <iosfwd>
 #include <string>
 #include <string_view>
 
@@ -18,6 +19,9 @@ std::string make_problem_key(const CaseProblem& problem);
 
 /// FNV-1a, 64 bits. `hash` is the hash of preceding bytes, if any.
 std::uint64_t fnv1a(std::string_view bytes, std::uint64_t hash = 0xcbf29ce484222325u);
+
+/// Of all bytes from the stream's position on.
+std::uint64_t fnv1a(std::istream& bytes);
 
 /// 16 lower-case hexadecimal digits.
 std::string to_hex(std::uint64_t value);

@@ -146,8 +146,14 @@ struct Speedup {
   bool interleaved = false;              // samples of both alternated
 };
 
-/// Versions of the libraries that computed a case, by name: "cublas", "cudnn", "torch".
+/// Versions of the libraries that computed a case, by name: "cublas", "cudnn", "torch". A kernel
+/// from a library of the user's has its version by its own name and, by the name of its file, that
+/// file's hash (file_hash_text()).
 using Libraries = std::map<std::string, std::string>;
+
+/// The version of a library that is identified by its bytes: "fnv1a 0123456789abcdef".
+inline std::string file_hash_text(const std::string& hash) { return "fnv1a " + hash; }
+inline bool is_file_hash(std::string_view version) { return version.starts_with("fnv1a "); }
 
 /// NVML's readings for a GPU at one moment. Null if unknown: DeviceInfo::why_unknown.
 struct DeviceState {
@@ -281,6 +287,9 @@ inline constexpr std::string_view kOverUnfusedWarning = "W-ERROR-OVER-UNFUSED";
 
 /// Every case of an emulated device has it, because there is no clock.
 inline constexpr std::string_view kNoTimeWarning = "W-EMULATED-NO-TIME";
+
+/// For a kernel that writes no LSE, whose lse_max_abs is then unknown.
+inline constexpr std::string_view kNoLseWarning = "W-NO-LSE";
 
 /// The checked outputs: o of a forward pass, then dq, dk and dv of a backward pass; empty if not
 /// verified. Points into `record`.

@@ -1,5 +1,6 @@
 #include "results/record/comparability.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 #include <utility>
@@ -92,9 +93,10 @@ std::optional<Libraries> libraries_of(const CaseRecord& record, const RunRecord&
 }
 
 /// By kernel and library. A merged run may have several versions.
-std::map<std::string, std::map<std::string, std::set<std::string>>> versions_of(
-    const RunRecord& run) {
-  std::map<std::string, std::map<std::string, std::set<std::string>>> versions;
+using Versions = std::map<std::string, std::map<std::string, std::set<std::string>>>;
+
+Versions versions_of(const RunRecord& run) {
+  Versions versions;
   for (const CaseRecord& record : run.cases) {
     const auto libraries = libraries_of(record, run);
     if (!libraries) continue;
@@ -109,12 +111,17 @@ std::string joined(const std::set<std::string>& texts) {
   return text.empty() ? kUnknown : text;
 }
 
-/// For the kernels with cases in both runs: {first's, second's}.
-std::pair<Texts, Texts> library_texts(const RunRecord& first, const RunRecord& second) {
+/// Whether a library is the kernel itself, which the user built, and not what it calls.
+bool is_kernels_own(const std::string& kernel, const std::string& library,
+                    const std::set<std::string>& versions) {
+  return kernel == library || std::ranges::any_of(versions, is_file_hash);
+}
+
+/// For the kernels with cases in both runs: {first's, second's} versions of what they call or, with
+/// `is_own`, of the kernels themselves.
+std::pair<Texts, Texts> version_texts(const RunRecord& first, const RunRecord& second,
+                                      bool is_own) {
   std::pair<Texts, Texts> texts;
-  if (is_emulated(first) || is_emulated(second)) return texts;
-  add_texts("environment.driver_version", driver_of(first), texts.first);
-  add_texts("environment.driver_version", driver_of(second), texts.second);
   std::set<std::string> of_second;
   for (const CaseRecord& record : second.cases) of_second.insert(record.kernel);
   auto versions = versions_of(first), other_versions = versions_of(second);
@@ -124,11 +131,22 @@ std::pair<Texts, Texts> library_texts(const RunRecord& first, const RunRecord& s
     for (const auto& [name, ignored] : versions[record.kernel]) names.insert(name);
     for (const auto& [name, ignored] : other_versions[record.kernel]) names.insert(name);
     for (const std::string& name : names) {
+      std::set<std::string> all = versions[record.kernel][name];
+      all.merge(std::set<std::string>(other_versions[record.kernel][name]));
+      if (is_kernels_own(record.kernel, name, all) != is_own) continue;
       const std::string field = "libraries of " + record.kernel + ": " + name;
       texts.first[field] = joined(versions[record.kernel][name]);
       texts.second[field] = joined(other_versions[record.kernel][name]);
     }
   }
+  return texts;
+}
+
+std::pair<Texts, Texts> library_texts(const RunRecord& first, const RunRecord& second) {
+  if (is_emulated(first) || is_emulated(second)) return {};
+  std::pair<Texts, Texts> texts = version_texts(first, second, false);
+  add_texts("environment.driver_version", driver_of(first), texts.first);
+  add_texts("environment.driver_version", driver_of(second), texts.second);
   return texts;
 }
 
@@ -221,6 +239,9 @@ std::string words_of(const Difference& difference) {
 std::vector<Difference> find_differences(const RunRecord& first, const RunRecord& second) {
   std::vector<Difference> differences;
   add_differences(kBuild, build_texts(first), build_texts(second), Unknown::kDiffers, differences);
+  auto [own, other_own] = version_texts(first, second, true);
+  add_differences(kBuild, std::move(own), std::move(other_own), Unknown::kIsNoDifference,
+                  differences);
   add_of_machine(first, second, Unknown::kIsNoDifference, differences);
   add_differences(kMethod, method_texts(first), method_texts(second), Unknown::kDiffers,
                   differences);

@@ -1,7 +1,8 @@
 // Whether the cases of two runs may be in one table, and other doubts about comparing them.
 //
 // These must be equal (find_differences):
-//   build      every field: another commit or compiler makes another kernel
+//   build      every field: another commit or compiler makes another kernel. The version and the
+//              file of a kernel that both runs have from a library of the user's
 //   device     model, architecture, units, caches, memory and highest clock; the power limit and
 //              ECC, which change the speed of a card
 //   libraries  the driver, and the libraries that each kernel in both runs calls: two cuDNN

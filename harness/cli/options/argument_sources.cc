@@ -59,6 +59,8 @@ void leave_out_files(const RunRecord& run, Arguments& begun, std::ostream& err) 
                        one_line(*file), flag);
     const auto kernel = run.run.resolved.find("kernel");
     if (flag != "--save-outputs" || kernel == run.run.resolved.end()) continue;
+    Arguments copy = begun;
+    if (take_value(copy, "--kernel")) continue;
     begun.push_back("--kernel=" + kernel->second);  // it had chosen one
   }
   if (const auto file = take_value(begun, "--junit")) {

@@ -146,15 +146,9 @@ std::vector<Half> TensorFile::narrow(const std::string& name, const std::vector<
 }
 
 std::string TensorFile::hash() {
-  std::string chunk(1 << 20, '\0');
-  std::uint64_t hash = fnv1a("");
   file_.clear();
   file_.seekg(0);
-  while (file_.read(chunk.data(), static_cast<std::streamsize>(chunk.size())) ||
-         file_.gcount() > 0) {
-    hash = fnv1a({chunk.data(), static_cast<std::size_t>(file_.gcount())}, hash);
-  }
-  return to_hex(hash);
+  return to_hex(fnv1a(file_));
 }
 
 }  // namespace sparkbench

@@ -68,9 +68,10 @@ void forget_one_card(DeviceInfo& device) {
 }
 
 bool has_same_cases(const RunRecord& first, const RunRecord& second) {
-  return std::equal(
-      first.cases.begin(), first.cases.end(), second.cases.begin(), second.cases.end(),
-      [](const CaseRecord& a, const CaseRecord& b) { return a.config_hash == b.config_hash; });
+  return std::equal(first.cases.begin(), first.cases.end(), second.cases.begin(),
+                    second.cases.end(), [](const CaseRecord& a, const CaseRecord& b) {
+                      return a.config_hash == b.config_hash && a.libraries == b.libraries;
+                    });
 }
 
 }  // namespace
@@ -198,8 +199,8 @@ void WorkerPool::take_plan(Lane& lane, const std::string& text) {
     require_same_model(plan_, plan);
     if (!has_same_cases(plan_, plan)) {
       return give_up(lane,
-                     "it plans other cases than before: a file that the flags name (--lengths, "
-                     "--mask, --tensors) has changed");
+                     "it plans other cases than before: a file that the flags name (--kernel, "
+                     "--lengths, --mask, --tensors) has changed");
     }
   }
   lane.is_ready = true;

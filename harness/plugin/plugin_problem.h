@@ -1,0 +1,46 @@
+// A problem and its tensors in the terms of sparkbench_kernel.h.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "harness/plugin/sparkbench_kernel.h"
+#include "kernels/problem/packed.h"
+#include "kernels/problem/tensors.h"
+
+namespace sparkbench {
+
+/// Where a plug-in runs: on the host, unless it says otherwise.
+struct PluginDevice {
+  sparkbench_backend backend = SPARKBENCH_HOST;
+  int sm = 0;
+  int index = -1;  // CUDA's
+};
+
+/// Owns all that the C problem points to.
+class PluginProblem {
+ public:
+  PluginProblem(const Problem& problem, Pass pass, bool is_deterministic,
+                const PluginDevice& device);
+  PluginProblem(const PluginProblem&) = delete;
+  PluginProblem& operator=(const PluginProblem&) = delete;
+
+  const sparkbench_problem* get() const { return &c_; }
+
+ private:
+  static int32_t sees(const void* mask_context, int32_t sequence, int32_t head, int32_t q,
+                      int32_t k);
+
+  Problem problem_;
+  std::vector<KeyMask> masks_;  // of each sequence, or one for all; none: the mask is a pattern
+  std::string mask_;
+  sparkbench_problem c_{};
+};
+
+/// Tensors of the problem, or of Problem::packed() with `lengths`. Those of `backward` are null
+/// without a backward pass.
+sparkbench_tensors plugin_tensors(const ForwardTensors& forward, const BackwardTensors& backward,
+                                  const PackedLengths& lengths);
+
+}  // namespace sparkbench
