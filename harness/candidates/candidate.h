@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "harness/candidates/own_outputs.h"
 #include "harness/devices/run_outcome.h"
 #include "kernels/launch/attention_kernel.h"
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
@@ -60,6 +61,10 @@ struct Prepared {
   /// Device memory beyond tensors and workspace that the passes have used so far, at their peak.
   /// Empty: unknown, and measured.
   std::function<std::uint64_t()> more_peak_bytes = {};
+  /// Empty: the passes write to GpuWork's tensors.
+  std::function<OwnOutputs()> own_outputs = {};
+  /// How long the preparation took, if that may be long: a compiler ran.
+  std::optional<double> seconds = std::nullopt;
 };
 
 class Candidate {

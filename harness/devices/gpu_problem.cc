@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/devices/gpu_memory.h"
+#include "harness/devices/gpu_own_outputs.h"
 #include "harness/devices/profiled_region.h"
 #include "kernels/machine/cuda_resources.h"
 
@@ -96,15 +97,19 @@ class GpuProblem : public LoadedProblem {
   }
 
   RunOutcome run(const Candidate& candidate, const RunOptions& options) override {
-    load_modules(candidate, options);
+    const std::optional<double> prepare_s = load_modules(candidate, options);
     const std::uint64_t free_before = free_device_bytes();
     const Prepared prepared = prepare(candidate, options);
     run_what_precedes(prepared, options.pass);
     const Launch launch = launch_of(prepared, options.pass);
-    PassOutputs outputs = run_once(options.pass, launch);
+    PassOutputs outputs = run_once(prepared, options.pass, launch);
     RunOutcome outcome;
-    outcome.is_bitwise_repeatable = same_bytes(outputs, run_once(options.pass, launch));
-    if (options.keeps_outputs && options.pass == Pass::kBackward) download_forward(outputs);
+    outcome.prepare_s = prepare_s;
+    outcome.is_bitwise_repeatable = same_bytes(outputs, run_once(prepared, options.pass, launch));
+    if (options.keeps_outputs && options.pass == Pass::kBackward) {
+      download_forward(prepared, outputs);
+    }
+    if (prepared.own_outputs) outcome.has_lse = prepared.own_outputs().lse != nullptr;
     if (!outputs.o.empty()) {
       outcome.rows = gather_rows(data_.problem(), outputs.o, outputs.lse, data_.plan().rows);
     }
@@ -185,12 +190,13 @@ class GpuProblem : public LoadedProblem {
   }
 
   /// CUDA loads a kernel's code at its first launch. That memory must not be counted as the
-  /// kernel's.
-  void load_modules(const Candidate& candidate, const RunOptions& options) const {
+  /// kernel's. Returns Prepared::seconds.
+  std::optional<double> load_modules(const Candidate& candidate, const RunOptions& options) const {
     const Prepared prepared = prepare(candidate, options);
     run_what_precedes(prepared, options.pass);
     launch_of(prepared, options.pass)();
     stream_.synchronize();
+    return prepared.seconds;
   }
 
   std::uint64_t bytes_of_tensors() const {
@@ -215,14 +221,16 @@ class GpuProblem : public LoadedProblem {
     CUDA_CHECK(cudaMemsetAsync(buffer.as<void>(), kPoisonByte, buffer.bytes(), stream_.get()));
   }
 
-  void download_forward(PassOutputs& outputs) const {
+  void download_forward(const Prepared& prepared, PassOutputs& outputs) const {
+    if (prepared.own_outputs) return own_.download_forward(prepared.own_outputs(), outputs);
     outputs.o = download<Half>(o_);
     outputs.lse = download<float>(lse_);
   }
 
   /// Poisons the outputs that the pass writes, and fetches them afterwards.
-  PassOutputs run_once(Pass pass, const Launch& launch) const {
+  PassOutputs run_once(const Prepared& prepared, Pass pass, const Launch& launch) const {
     const bool writes_o = pass != Pass::kBackward, writes_gradients = pass != Pass::kForward;
+    if (prepared.own_outputs) own_.poison(prepared.own_outputs(), pass);
     if (writes_o) {
       poison(o_);
       poison(lse_);
@@ -235,8 +243,10 @@ class GpuProblem : public LoadedProblem {
     launch();
     stream_.synchronize();
     PassOutputs outputs;
-    if (writes_o) download_forward(outputs);
-    if (writes_gradients) {
+    if (writes_o) download_forward(prepared, outputs);
+    if (writes_gradients && prepared.own_outputs) {
+      own_.download_gradients(prepared.own_outputs(), outputs);
+    } else if (writes_gradients) {
       outputs.dq = download<Half>(buffers_->dq);
       outputs.dk = download<Half>(buffers_->dk);
       outputs.dv = download<Half>(buffers_->dv);
@@ -252,6 +262,7 @@ class GpuProblem : public LoadedProblem {
   std::uint64_t free_before_;  // before any tensor was allocated
   DeviceBuffer q_, k_, v_, o_, lse_;
   Problem layout_;  // with the tensors' shapes
+  GpuOwnOutputs own_{layout_, stream_};
   std::optional<SequenceOffsets> offsets_;
   std::optional<GradientBuffers> buffers_;
   std::uint64_t tensor_bytes_;

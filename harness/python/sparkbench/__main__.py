@@ -4,5 +4,10 @@ import sys
 
 from ._program import main
 
+
+def run():
+    return main(sys.argv)
+
+
 if __name__ == "__main__":
-    sys.exit(main(sys.argv))
+    sys.exit(run())

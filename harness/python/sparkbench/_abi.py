@@ -32,6 +32,7 @@ class Problem(Structure):
         ("struct_bytes", c_size_t),
         ("backend", c_int32),
         ("sm", c_int32),
+        ("device", c_int32),
         ("dtype", c_int32),
         ("pass", c_int32),
         ("batch", c_int32),

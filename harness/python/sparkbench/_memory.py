@@ -122,13 +122,6 @@ def _cuda():
     return _driver
 
 
-def current_cuda_device():
-    """The number of the device whose context is current."""
-    device = c_int32()
-    _cuda().call("cuCtxGetDevice", ctypes.byref(device))
-    return device.value
-
-
 def join_streams(first, second):
     """What is enqueued on `second` from now on waits for what is on `first`. The host does not."""
     event = c_void_p()

@@ -65,10 +65,10 @@ class Problem:
     cu_seqlens_q, cu_seqlens_k      tuples of the host's integers; None without varlen
     """
 
-    def __init__(self, c_problem, device=None):
+    def __init__(self, c_problem):
         c = _abi.known_part(c_problem)
         self.backend = "cuda" if c.backend == _abi.CUDA else "host"
-        self.device = device
+        self.device = c.device if self.backend == "cuda" else None
         self.sm = c.sm
         self.dtype = {_abi.FP16: "float16", _abi.BF16: "bfloat16", _abi.FP32: "float32"}[c.dtype]
         self.direction = DIRECTIONS[getattr(c, "pass")]

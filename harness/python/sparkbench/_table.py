@@ -7,7 +7,7 @@ import gc
 import itertools
 import traceback
 
-from . import _abi, _memory, _plan, _problem
+from . import _abi, _plan, _problem
 from ._frameworks import framework
 
 _last_error = b""
@@ -106,15 +106,9 @@ class Table:
             error.__traceback__ = None  # whose frames hold tensors
             return status
 
-    def _problem_of(self, pointer):
-        problem = _problem.Problem(pointer.contents)
-        if problem.backend == "cuda":
-            problem.device = _memory.current_cuda_device()
-        return problem
-
     def _supports(self, pointer):
         try:
-            problem = self._problem_of(pointer)
+            problem = _problem.Problem(pointer.contents)
             try:
                 self.framework = framework(self.kernel.tensors)
             except ImportError as error:
@@ -131,7 +125,7 @@ class Table:
     def _prepare(self, pointer, _workspace, stream, plan_at):
         def do():
             self.framework = framework(self.kernel.tensors)
-            plan_at[0] = self._new_plan(self._problem_of(pointer), stream)
+            plan_at[0] = self._new_plan(_problem.Problem(pointer.contents), stream)
 
         return self._guard(do)
 
