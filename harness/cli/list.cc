@@ -163,7 +163,7 @@ std::vector<CheckedKernel> load_listed(const std::string& item, const LoadKernel
 }
 
 /// "version 1.2, on the host, FP32-ACC, forward and backward, LSE"
-std::string traits_of(const CheckedKernel& kernel) {
+std::string about(const CheckedKernel& kernel) {
   const sparkbench_kernel& table = kernel.table;
   std::string text =
       fmt::format("version {}, on {}, {} accumulators, {}", kernel.version.value_or("unknown"),
@@ -179,9 +179,8 @@ void list_kernels(const std::vector<CheckedKernel>& kernels, const TableView& vi
                   std::ostream& out) {
   Facts facts;
   for (const CheckedKernel& kernel : kernels) {
-    facts.push_back(
-        {kernel.name, fmt::format("{}{}({})", kernel.summary, kernel.summary.empty() ? "" : " ",
-                                  traits_of(kernel))});
+    facts.push_back({kernel.name, fmt::format("{}{}({})", kernel.summary,
+                                              kernel.summary.empty() ? "" : " ", about(kernel))});
   }
   const CheckedKernel& first = kernels.front();
   const std::string title = first.file_hash ? fmt::format("Kernels of {}, {}", first.file_name,

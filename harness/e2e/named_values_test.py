@@ -23,12 +23,13 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 PROGRAM = ""
 MODEL = ""  # sparkbench-model, where it is built
+PLUGIN = ""  # a library of kernels
 MEASURING = ("sweep", "accuracy", "run")
 NO_GPU = 3
 
 # The values that a measuring command's help names for each flag; other flags name none.
 AXIS_VALUES = {
-    "--kernel": ["volta-*,unfused-fp16"],
+    "--kernel": ["volta-*,unfused-fp16"],  # and libraries: harness/e2e/program_plugin_test.cc
     "--pass": ["fwd", "bwd", "fwd+bwd"],
     "--input": ["normal", "uniform", "outliers"],
     "--input-scale": ["1", "16m"],
@@ -290,6 +291,8 @@ class Readme(unittest.TestCase):
         vectors += "3c00,0,0,0,4000,0,0,0,40400000,40a00000,4200,4500\n"
         (self.folder / "v100.csv").write_text(vectors, "utf-8")
         (self.folder / "lengths.txt").write_text("9\n5 7\n", "utf-8")
+        for name in ("libmine.so", "libnaive_cuda.so", "libnaive_host.so"):
+            shutil.copy(PLUGIN, self.folder / name)
         (self.folder / "nightly.toml").write_text("seqlen = [64]\n", "utf-8")
         small = [*SMALL, "--seqlen", "32,64"]
         (self.folder / "runs").mkdir()
@@ -350,4 +353,5 @@ class Readme(unittest.TestCase):
 if __name__ == "__main__":
     PROGRAM, *others = map(os.path.abspath, sys.argv[1:])
     MODEL = others[0] if others else ""
+    PLUGIN = pathlib.Path(PROGRAM).parents[1] / "plugins" / "libnaive_host.so"
     unittest.main(argv=sys.argv[:1])

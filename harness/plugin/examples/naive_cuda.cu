@@ -1,12 +1,11 @@
-// naive-cuda: attention forward and backward, for sparkbench_kernel.h. Written to be read, and
-// copied; README.md beside the header shows its end.
+// naive-cuda: attention forward and backward, for sparkbench_kernel.h.
 //
 //   nvcc -O3 -arch=native -shared -Xcompiler -fPIC -I. -o libnaive_cuda.so
 //       harness/plugin/examples/naive_cuda.cu
 //   sparkbench sweep --kernel ./libnaive_cuda.so,cublas-fp16
 //
-// A block computes one row of O, of dQ, or of dK and dV: its threads share the other side's rows,
-// then head_dim. Masks are bounds; patterns, varlen sequences and dropout are declined.
+// A block computes one row of O, of dQ, or of dK and dV: its threads take a row each of the other
+// side, then an element each of head_dim. Patterns, varlen sequences and dropout are declined.
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
@@ -18,52 +17,30 @@ constexpr int kThreads = 128;
 constexpr int kMostHeadDim = 256;
 constexpr int kDims = kMostHeadDim / kThreads;  // of head_dim, for each thread
 
-struct Plan {
-  int batch, heads, heads_k, seqlen_q, seqlen_k, head_dim;
-  float scale;
-  bool has_prefix;
-  int left, right, prefix;
+__device__ bool sees(const sparkbench_problem& problem, int q, int k) {
+  const int p = q + problem.seqlen_k - problem.seqlen_q;
+  if (problem.mask_kind == SPARKBENCH_MASK_PREFIX) return k <= p || k < problem.mask_prefix;
+  return (problem.mask_left < 0 || k >= p - problem.mask_left) &&
+         (problem.mask_right < 0 || k <= p + problem.mask_right);
+}
 
-  __device__ int key_head(int head) const { return head / (heads / heads_k); }
-  __device__ bool sees(int q, int k) const {
-    const int p = q + seqlen_k - seqlen_q;
-    if (has_prefix) return k <= p || k < prefix;
-    return (left < 0 || k >= p - left) && (right < 0 || k <= p + right);
-  }
-  __device__ long lse_index(int b, int h, int q) const {
-    return (static_cast<long>(b) * heads + h) * seqlen_q + q;
-  }
-};
+__device__ int key_head(const sparkbench_problem& p, int h) { return h / (p.heads / p.heads_k); }
+
+__device__ float& lse_of(const sparkbench_problem& problem, const sparkbench_tensors& t, int b,
+                         int h, int q) {
+  return t.lse[(static_cast<long>(b) * problem.heads + h) * problem.seqlen_q + q];
+}
 
 template <class Tensor>
-__device__ auto row(const Tensor& t, int b, int s, int h) {
+__device__ __half* row(const Tensor& t, int b, int s, int h) {
   const long offset = b * t.batch_stride + s * t.seqlen_stride + h * t.head_stride;
-  return static_cast<const __half*>(t.data) + offset;
-}
-__device__ __half* row_to_write(const sparkbench_output& t, int b, int s, int h) {
-  return const_cast<__half*>(row(t, b, s, h));
+  return const_cast<__half*>(static_cast<const __half*>(t.data)) + offset;
 }
 
 __device__ float dot(const __half* a, const __half* b, int n) {
   float sum = 0;
   for (int i = 0; i < n; ++i) sum += __half2float(a[i]) * __half2float(b[i]);
   return sum;
-}
-
-/// Over the block's threads; all get it.
-template <class Combine>
-__device__ float reduce(float value, Combine combine) {
-  __shared__ float partial[kThreads];
-  __syncthreads();
-  partial[threadIdx.x] = value;
-  for (int half = kThreads / 2; half > 0; half /= 2) {
-    __syncthreads();
-    if (threadIdx.x < half) {
-      partial[threadIdx.x] = combine(partial[threadIdx.x], partial[threadIdx.x + half]);
-    }
-  }
-  __syncthreads();
-  return partial[0];
 }
 
 /// sums[i] += sum over the tile's `count` rows of weight[row] * tensor row, for this thread's dims.
@@ -86,84 +63,85 @@ __device__ void write_row(const float* sums, float factor, int head_dim, __half*
 }
 
 /// Block (q, head, sequence): the online softmax over tiles of kThreads keys.
-__global__ void forward_row(Plan plan, sparkbench_tensors t) {
-  __shared__ float p[kThreads];
-  const int q = blockIdx.x, h = blockIdx.y, b = blockIdx.z, h_k = plan.key_head(h);
+__global__ void forward_row(sparkbench_problem problem, sparkbench_tensors t) {
+  __shared__ float p[kThreads];  // scores of the tile, then exp(score - most)
+  const int q = blockIdx.x, h = blockIdx.y, b = blockIdx.z, h_k = key_head(problem, h);
   float o[kDims] = {}, most = -INFINITY, sum = 0;
-  for (int first = 0; first < plan.seqlen_k; first += kThreads) {
-    const int k = first + threadIdx.x;
-    const bool is_seen = k < plan.seqlen_k && plan.sees(q, k);
-    const float s = is_seen
-                        ? plan.scale * dot(row(t.q, b, q, h), row(t.k, b, k, h_k), plan.head_dim)
-                        : -INFINITY;
-    const float tile_most = reduce(s, [](float x, float y) { return fmaxf(x, y); });
-    const float new_most = fmaxf(most, tile_most);
-    if (new_most == -INFINITY) continue;  // no key yet: the same for all threads
-    const float rescale = expf(most - new_most);
-    most = new_most;
-    p[threadIdx.x] = is_seen ? expf(s - most) : 0.0f;
-    sum = sum * rescale + reduce(p[threadIdx.x], [](float x, float y) { return x + y; });
+  for (int first = 0; first < problem.seqlen_k; first += kThreads) {
+    const int k = first + threadIdx.x, count = min(kThreads, problem.seqlen_k - first);
+    const bool is_seen = k < problem.seqlen_k && sees(problem, q, k);
+    const float s = is_seen ? problem.softmax_scale *
+                                  dot(row(t.q, b, q, h), row(t.k, b, k, h_k), problem.head_dim)
+                            : -INFINITY;
+    p[threadIdx.x] = s;
+    __syncthreads();
+    const float last_most = most;
+    for (float score : p) most = fmaxf(most, score);
+    __syncthreads();
+    if (most == -INFINITY) continue;  // no key yet: the same for all threads
+    p[threadIdx.x] = expf(s - most);
+    __syncthreads();
+    const float rescale = expf(last_most - most);
+    sum *= rescale;
+    for (float weight : p) sum += weight;
     for (float& each : o) each *= rescale;
     add_rows(
-        p, min(kThreads, plan.seqlen_k - first), plan.head_dim,
-        [&](int r) { return row(t.v, b, first + r, h_k); }, o);
+        p, count, problem.head_dim, [&](int r) { return row(t.v, b, first + r, h_k); }, o);
     __syncthreads();
   }
-  write_row(o, sum > 0 ? 1 / sum : 0.0f, plan.head_dim, row_to_write(t.o, b, q, h));
-  if (threadIdx.x == 0) t.lse[plan.lse_index(b, h, q)] = sum > 0 ? most + logf(sum) : -INFINITY;
+  write_row(o, sum > 0 ? 1 / sum : 0.0f, problem.head_dim, row(t.o, b, q, h));
+  if (threadIdx.x == 0) lse_of(problem, t, b, h, q) = most + logf(sum);  // -inf without a key
 }
 
 /// P of one pair, and dS = P (dO V^T - rowsum(dO O)).
-struct PairGradient {
-  float p, ds;
-};
-__device__ PairGradient pair_gradient(const Plan& plan, const sparkbench_tensors& t, int b, int h,
-                                      int q, int k) {
-  if (q >= plan.seqlen_q || k >= plan.seqlen_k || !plan.sees(q, k)) return {0, 0};
-  const int n = plan.head_dim, h_k = plan.key_head(h);
+__device__ float2 pair_gradient(const sparkbench_problem& problem, const sparkbench_tensors& t,
+                                int b, int h, int q, int k) {
+  if (q >= problem.seqlen_q || k >= problem.seqlen_k || !sees(problem, q, k)) return {0, 0};
+  const int n = problem.head_dim, h_k = key_head(problem, h);
   const __half* d_o = row(t.d_o, b, q, h);
-  const float s = plan.scale * dot(row(t.q, b, q, h), row(t.k, b, k, h_k), n);
-  const float p = expf(s - t.lse[plan.lse_index(b, h, q)]);
+  const float s = problem.softmax_scale * dot(row(t.q, b, q, h), row(t.k, b, k, h_k), n);
+  const float p = expf(s - lse_of(problem, t, b, h, q));
   return {p, p * (dot(d_o, row(t.v, b, k, h_k), n) - dot(d_o, row(t.o, b, q, h), n))};
 }
 
 /// Block (q, head, sequence).
-__global__ void dq_row(Plan plan, sparkbench_tensors t) {
+__global__ void dq_row(sparkbench_problem problem, sparkbench_tensors t) {
   __shared__ float ds[kThreads];
-  const int q = blockIdx.x, h = blockIdx.y, b = blockIdx.z, h_k = plan.key_head(h);
+  const int q = blockIdx.x, h = blockIdx.y, b = blockIdx.z, h_k = key_head(problem, h);
   float dq[kDims] = {};
-  for (int first = 0; first < plan.seqlen_k; first += kThreads) {
-    ds[threadIdx.x] = pair_gradient(plan, t, b, h, q, first + threadIdx.x).ds;
+  for (int first = 0; first < problem.seqlen_k; first += kThreads) {
+    ds[threadIdx.x] = pair_gradient(problem, t, b, h, q, first + threadIdx.x).y;
     __syncthreads();
     add_rows(
-        ds, min(kThreads, plan.seqlen_k - first), plan.head_dim,
+        ds, min(kThreads, problem.seqlen_k - first), problem.head_dim,
         [&](int r) { return row(t.k, b, first + r, h_k); }, dq);
     __syncthreads();
   }
-  write_row(dq, plan.scale, plan.head_dim, row_to_write(t.dq, b, q, h));
+  write_row(dq, problem.softmax_scale, problem.head_dim, row(t.dq, b, q, h));
 }
 
 /// Block (k, key head, sequence): sums over the query heads that read the key head.
-__global__ void dkv_row(Plan plan, sparkbench_tensors t) {
+__global__ void dkv_row(sparkbench_problem problem, sparkbench_tensors t) {
   __shared__ float p[kThreads], ds[kThreads];
-  const int k = blockIdx.x, h_k = blockIdx.y, b = blockIdx.z, group = plan.heads / plan.heads_k;
+  const int k = blockIdx.x, h_k = blockIdx.y, b = blockIdx.z,
+            group = problem.heads / problem.heads_k;
   float dk[kDims] = {}, dv[kDims] = {};
   for (int h = h_k * group; h < (h_k + 1) * group; ++h) {
-    for (int first = 0; first < plan.seqlen_q; first += kThreads) {
-      const PairGradient pair = pair_gradient(plan, t, b, h, first + threadIdx.x, k);
-      p[threadIdx.x] = pair.p;
-      ds[threadIdx.x] = pair.ds;
+    for (int first = 0; first < problem.seqlen_q; first += kThreads) {
+      const float2 pair = pair_gradient(problem, t, b, h, first + threadIdx.x, k);
+      p[threadIdx.x] = pair.x;
+      ds[threadIdx.x] = pair.y;
       __syncthreads();
-      const int count = min(kThreads, plan.seqlen_q - first);
+      const int count = min(kThreads, problem.seqlen_q - first);
       add_rows(
-          p, count, plan.head_dim, [&](int r) { return row(t.d_o, b, first + r, h); }, dv);
+          p, count, problem.head_dim, [&](int r) { return row(t.d_o, b, first + r, h); }, dv);
       add_rows(
-          ds, count, plan.head_dim, [&](int r) { return row(t.q, b, first + r, h); }, dk);
+          ds, count, problem.head_dim, [&](int r) { return row(t.q, b, first + r, h); }, dk);
       __syncthreads();
     }
   }
-  write_row(dk, plan.scale, plan.head_dim, row_to_write(t.dk, b, k, h_k));
-  write_row(dv, 1.0f, plan.head_dim, row_to_write(t.dv, b, k, h_k));
+  write_row(dk, problem.softmax_scale, problem.head_dim, row(t.dk, b, k, h_k));
+  write_row(dv, 1.0f, problem.head_dim, row(t.dv, b, k, h_k));
 }
 
 const char* why = nullptr;  // the last call failed
@@ -182,49 +160,42 @@ const char* supports(const sparkbench_problem* p) {
   return p->dropout_p > 0 ? "dropout is not supported" : nullptr;
 }
 
-int32_t prepare(const sparkbench_problem* p, void*, void*, void** plan) {
-  *plan = new Plan{
-      p->batch,     p->heads,      p->heads_k,       p->seqlen_q,
-      p->seqlen_k,  p->head_dim,   p->softmax_scale, p->mask_kind == SPARKBENCH_MASK_PREFIX,
-      p->mask_left, p->mask_right, p->mask_prefix};
+int32_t prepare(const sparkbench_problem* problem, void*, void*, void** plan) {
+  *plan = const_cast<sparkbench_problem*>(problem);  // it is valid until destroy()
   return SPARKBENCH_OK;
 }
 
 int32_t forward(void* plan, const sparkbench_tensors* tensors, void* stream) {
-  const Plan& p = *static_cast<Plan*>(plan);
+  const auto& p = *static_cast<const sparkbench_problem*>(plan);
   const dim3 rows(p.seqlen_q, p.heads, p.batch);
   forward_row<<<rows, kThreads, 0, static_cast<cudaStream_t>(stream)>>>(p, *tensors);
   return status_of(cudaGetLastError());
 }
 
 int32_t backward(void* plan, const sparkbench_tensors* tensors, void* stream) {
-  const Plan& p = *static_cast<Plan*>(plan);
+  const auto& p = *static_cast<const sparkbench_problem*>(plan);
   const dim3 queries(p.seqlen_q, p.heads, p.batch), keys(p.seqlen_k, p.heads_k, p.batch);
   dq_row<<<queries, kThreads, 0, static_cast<cudaStream_t>(stream)>>>(p, *tensors);
   dkv_row<<<keys, kThreads, 0, static_cast<cudaStream_t>(stream)>>>(p, *tensors);
   return status_of(cudaGetLastError());
 }
 
-sparkbench_kernel table() {
-  sparkbench_kernel kernel{};
-  kernel.struct_bytes = sizeof kernel;
-  kernel.name = "naive-cuda";
-  kernel.summary = "a block for each row, no tensor cores";
-  kernel.version = "1.0";
-  kernel.backend = SPARKBENCH_CUDA;
-  kernel.accumulator = SPARKBENCH_ACC_FP32;
-  kernel.supports = supports;
-  kernel.prepare = prepare;
-  kernel.forward = forward;
-  kernel.backward = backward;
-  kernel.destroy = [](void* plan) { delete static_cast<Plan*>(plan); };
-  kernel.last_error = [] { return why; };
-  return kernel;
-}
+const char* last_error() { return why; }
+
+constexpr sparkbench_kernel kKernel = {.struct_bytes = sizeof(sparkbench_kernel),
+                                       .name = "naive-cuda",
+                                       .summary = "a block for each row, no tensor cores",
+                                       .version = "1.0",
+                                       .backend = SPARKBENCH_CUDA,
+                                       .accumulator = SPARKBENCH_ACC_FP32,
+                                       .supports = supports,
+                                       .prepare = prepare,
+                                       .forward = forward,
+                                       .backward = backward,
+                                       .last_error = last_error};
 
 }  // namespace
 
 const sparkbench_kernel* sparkbench_kernel_entry(uint32_t abi, uint32_t index) {
-  static const sparkbench_kernel kernel = table();
-  return abi == SPARKBENCH_KERNEL_ABI && index == 0 ? &kernel : nullptr;
+  return abi == SPARKBENCH_KERNEL_ABI && index == 0 ? &kKernel : nullptr;
 }

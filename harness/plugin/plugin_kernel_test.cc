@@ -1,0 +1,369 @@
+#include "harness/plugin/plugin_kernel.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <map>
+
+#include "harness/plugin/plugin_problem.h"
+#include "kernels/base/unsupported_error.h"
+#include "kernels/machine/out_of_device_memory.h"
+#include "kernels/mask/pattern/sparse_mask.h"
+#include "kernels/testing/messages.h"
+
+namespace sparkbench {
+namespace {
+
+/// What the fake kernel was asked, and what it answers.
+struct Fake {
+  std::vector<std::string> calls;
+  sparkbench_problem problem{};
+  sparkbench_tensors tensors{};
+  void* stream = nullptr;
+  void* workspace = nullptr;
+  int32_t status = SPARKBENCH_OK;
+  std::string fails;  // the call that returns `status`
+  const char* why_not = nullptr;
+  const char* error = "because";
+  std::size_t workspace_bytes = 0;
+};
+Fake fake;
+
+int32_t answer(const char* call) {
+  fake.calls.emplace_back(call);
+  return fake.fails == call ? fake.status : SPARKBENCH_OK;
+}
+
+sparkbench_kernel fake_table() {
+  sparkbench_kernel table{};
+  table.struct_bytes = sizeof table;
+  table.name = "fake";
+  table.version = "7";
+  table.backend = SPARKBENCH_CUDA;
+  table.supports = [](const sparkbench_problem* problem) {
+    fake.problem = *problem;
+    return fake.why_not;
+  };
+  table.workspace_bytes = [](const sparkbench_problem*) { return fake.workspace_bytes; };
+  table.prepare = [](const sparkbench_problem* problem, void* workspace, void* stream,
+                     void** plan) {
+    fake.problem = *problem;
+    fake.workspace = workspace;
+    fake.stream = stream;
+    *plan = &fake;
+    return answer("prepare");
+  };
+  table.forward = [](void* plan, const sparkbench_tensors* tensors, void* stream) {
+    EXPECT_EQ(plan, &fake);
+    EXPECT_EQ(stream, fake.stream);
+    fake.tensors = *tensors;
+    return answer("forward");
+  };
+  table.backward = [](void*, const sparkbench_tensors* tensors, void*) {
+    fake.tensors = *tensors;
+    return answer("backward");
+  };
+  table.peak_bytes = [](void*) -> size_t { return 12; };
+  table.destroy = [](void*) { answer("destroy"); };
+  table.last_error = [] { return fake.error; };
+  return table;
+}
+
+DeviceInfo h100() {
+  DeviceInfo device;
+  device.kind = DeviceKind::kGpu;
+  device.sm = 90;
+  return device;
+}
+
+PluginKernel kernel_with(const sparkbench_kernel& table, std::optional<int> gpu = 3) {
+  return PluginKernel(checked_kernels("./x.so", {{&table, "./x.so:fake", ""}}).front(), h100(), gpu,
+                      false);
+}
+
+Problem small_problem() {
+  Problem problem;
+  problem.batch = 2;
+  problem.heads = 6;
+  problem.heads_k = 2;
+  problem.seqlen_q = 5;
+  problem.seqlen_k = 9;
+  problem.head_dim = 16;
+  return problem;
+}
+
+sparkbench_problem asked(const Problem& problem, Pass pass = Pass::kForward) {
+  return *PluginProblem(problem, pass, false, {}).get();
+}
+
+TEST(PluginProblem, HasEveryField) {
+  Problem problem = small_problem();
+  problem.dropout_p = 0.1f;
+  problem.seed = 77;
+  problem.dropout_offset = std::uint64_t{5} << 40;
+  const PluginProblem made(problem, Pass::kForwardBackward, true, {SPARKBENCH_CUDA, 90, 3});
+  const sparkbench_problem& c = *made.get();
+  EXPECT_EQ(c.struct_bytes, sizeof c);
+  EXPECT_EQ(c.backend, SPARKBENCH_CUDA);
+  EXPECT_EQ(c.sm, 90);
+  EXPECT_EQ(c.device, 3);
+  EXPECT_EQ(c.dtype, SPARKBENCH_FP16);
+  EXPECT_EQ(c.pass, SPARKBENCH_FORWARD_BACKWARD);
+  EXPECT_EQ(c.deterministic, 1);
+  EXPECT_EQ(c.batch, 2);
+  EXPECT_EQ(c.heads, 6);
+  EXPECT_EQ(c.heads_k, 2);
+  EXPECT_EQ(c.seqlen_q, 5);
+  EXPECT_EQ(c.seqlen_k, 9);
+  EXPECT_EQ(c.head_dim, 16);
+  EXPECT_EQ(c.softmax_scale, 0.25f);
+  EXPECT_EQ(c.dropout_p, 26.0f / 256);
+  EXPECT_EQ(c.dropout_scale, 256.0f / 230);
+  EXPECT_EQ(c.seed, 77u);
+  EXPECT_EQ(c.dropout_offset, std::uint64_t{5} << 40);
+  EXPECT_EQ(c.cu_seqlens_q, nullptr);
+  EXPECT_EQ(c.total_q, 10);
+  EXPECT_EQ(c.total_k, 18);
+  EXPECT_EQ(asked(small_problem()).heads_k, 2);
+  problem.heads_k = 0;
+  EXPECT_EQ(asked(problem).heads_k, 6);
+  EXPECT_EQ(asked(problem, Pass::kBackward).pass, SPARKBENCH_BACKWARD);
+}
+
+TEST(PluginProblem, HasTheHostsBackendWithoutAGpu) {
+  EXPECT_EQ(asked(small_problem()).backend, SPARKBENCH_HOST);
+  EXPECT_EQ(asked(small_problem()).sm, 0);
+  EXPECT_EQ(asked(small_problem()).device, -1);
+}
+
+TEST(PluginProblem, HasEachMaskAsBounds) {
+  struct Expected {
+    MaskSpec mask;
+    int32_t kind, left, right, prefix;
+    const char* text;
+  };
+  const Expected cases[] = {
+      {MaskSpec::full(), SPARKBENCH_MASK_FULL, -1, -1, 0, "full"},
+      {MaskSpec::causal(), SPARKBENCH_MASK_BAND, -1, 0, 0, "causal"},
+      {MaskSpec::window(3), SPARKBENCH_MASK_BAND, 2, 0, 0, "window:3"},
+      {MaskSpec::band(2, 1), SPARKBENCH_MASK_BAND, 2, 1, 0, "band:2:1"},
+      {MaskSpec::prefix(4), SPARKBENCH_MASK_PREFIX, -1, -1, 4, "prefix:4"},
+  };
+  for (const auto& [mask, kind, left, right, prefix, text] : cases) {
+    Problem problem = small_problem();
+    problem.mask = mask;
+    const PluginProblem made(problem, Pass::kForward, false, {});
+    const sparkbench_problem& c = *made.get();
+    EXPECT_EQ(c.mask_kind, kind) << text;
+    EXPECT_EQ(c.mask_left, left) << text;
+    EXPECT_EQ(c.mask_right, right) << text;
+    EXPECT_EQ(c.mask_prefix, prefix) << text;
+    EXPECT_STREQ(c.mask, text);
+    for (int q = 0; q < problem.seqlen_q; ++q) {
+      for (int k = 0; k < problem.seqlen_k; ++k) {
+        const int p = q + problem.seqlen_k - problem.seqlen_q;
+        const bool in_band = (left < 0 || k >= p - left) && (right < 0 || k <= p + right);
+        const bool is_seen = kind == SPARKBENCH_MASK_PREFIX ? k <= p || k < prefix : in_band;
+        EXPECT_EQ(c.sees(c.mask_context, 1, 5, q, k), is_seen) << text << " " << q << " " << k;
+      }
+    }
+    EXPECT_EQ(c.sees(c.mask_context, 0, 0, 5, 0), 0) << "beyond the last row";
+    EXPECT_EQ(c.sees(c.mask_context, 0, 0, 0, -1), 0);
+    EXPECT_EQ(c.sees(c.mask_context, 2, 0, 0, 0), 0);
+  }
+}
+
+TEST(PluginProblem, HasAPatternByEachHead) {
+  Problem problem = small_problem();
+  problem.seqlen_q = problem.seqlen_k = 12;
+  problem.sparse = make_sparse_mask("strided:3/full", 12, 12, problem.heads);
+  const PluginProblem made(problem, Pass::kForward, false, {});
+  const sparkbench_problem& c = *made.get();
+  EXPECT_EQ(c.mask_kind, SPARKBENCH_MASK_PATTERN);
+  EXPECT_STREQ(c.mask, "strided:3/full");
+  int seen[2] = {};
+  for (int q = 0; q < 12; ++q) {
+    for (int k = 0; k < 12; ++k) {
+      for (const int head : {0, 1}) {
+        const bool expected = sees(problem.sparse->pattern, head, q, k);
+        EXPECT_EQ(c.sees(c.mask_context, 0, head, q, k), expected);
+        seen[head] += expected;
+      }
+    }
+  }
+  EXPECT_LT(seen[0], seen[1]);
+}
+
+TEST(PluginProblem, HasTheLengthsOfEachSequence) {
+  Problem problem = small_problem();
+  problem.mask = MaskSpec::causal();
+  problem = with_lengths(problem, std::make_shared<SequenceLengths>(
+                                      std::vector<SequenceLength>{{3, 4}, {0, 2}, {5, 5}}));
+  const PluginProblem made(problem, Pass::kForward, false, {});
+  const sparkbench_problem& c = *made.get();
+  EXPECT_EQ(c.batch, 3);
+  EXPECT_EQ(c.seqlen_q, 5);
+  EXPECT_EQ(c.seqlen_k, 5);
+  EXPECT_EQ(c.total_q, 8);
+  EXPECT_EQ(c.total_k, 11);
+  EXPECT_EQ(std::vector<int>(c.cu_seqlens_q, c.cu_seqlens_q + 4), (std::vector<int>{0, 3, 3, 8}));
+  EXPECT_EQ(std::vector<int>(c.cu_seqlens_k, c.cu_seqlens_k + 4), (std::vector<int>{0, 4, 6, 11}));
+  EXPECT_EQ(c.sees(c.mask_context, 0, 0, 0, 1), 1);  // of 3 rows and 4 keys
+  EXPECT_EQ(c.sees(c.mask_context, 0, 0, 0, 2), 0);
+  EXPECT_EQ(c.sees(c.mask_context, 1, 0, 0, 0), 0);  // without rows
+  EXPECT_EQ(c.sees(c.mask_context, 2, 0, 0, 1), 0);
+  EXPECT_EQ(c.sees(c.mask_context, 2, 0, 1, 1), 1);
+}
+
+class PluginKernelTest : public testing::Test {
+ protected:
+  PluginKernelTest() { fake = Fake(); }
+
+  /// Prepares on host memory in the place of a GPU's.
+  Prepared prepare(const PluginKernel& kernel, Pass pass) {
+    options_.pass = pass;
+    const ForwardTensors forward =
+        contiguous_tensors(problem_, &half_[0], &half_[1], &half_[2], &half_[3], &lse_);
+    const BackwardTensors backward =
+        pass == Pass::kForward
+            ? BackwardTensors{}
+            : contiguous_tensors(problem_, &half_[0], &half_[1], &half_[2], &half_[3], &half_[4],
+                                 &lse_, &half_[5], &half_[6], &half_[7]);
+    const auto allocate = [](std::size_t bytes) {
+      return std::shared_ptr<void>(std::malloc(bytes), std::free);
+    };
+    return kernel.prepare({problem_, options_, forward, backward, PackedLengths{}, stream(),
+                           nullptr, allocate, nullptr});
+  }
+  CUstream_st* stream() { return reinterpret_cast<CUstream_st*>(&half_[0]); }
+
+  std::string why_fails(const std::string& call, int32_t status, const char* error = "because") {
+    fake = Fake();
+    fake.fails = call;
+    fake.status = status;
+    fake.error = error;
+    const sparkbench_kernel table = fake_table();
+    return message_of<std::exception>([&] {
+      const PluginKernel kernel = kernel_with(table);
+      const Prepared prepared = prepare(kernel, Pass::kForwardBackward);
+      prepared.forward();
+      prepared.backward();
+    });
+  }
+
+  Problem problem_ = small_problem();
+  RunOptions options_;
+  Half half_[8] = {};
+  float lse_ = 0;
+};
+
+TEST_F(PluginKernelTest, IsAsItsTableSays) {
+  sparkbench_kernel table = fake_table();
+  table.accumulator = SPARKBENCH_ACC_FP16;
+  table.draws_own_dropout = 1;
+  table.has_no_lse = 1;
+  const PluginKernel kernel = kernel_with(table);
+  EXPECT_EQ(kernel.name(), "fake");
+  EXPECT_EQ(kernel.flag_item(), "./x.so:fake");
+  EXPECT_EQ(kernel.accumulator(), Accumulator::kFp16);
+  EXPECT_EQ(kernel.role(), Role::kFused);
+  EXPECT_TRUE(kernel.draws_own_dropout_mask());
+  EXPECT_FALSE(kernel.writes_lse());
+  EXPECT_EQ(kernel.libraries(), (Libraries{{"fake", "7"}}));
+}
+
+TEST_F(PluginKernelTest, SupportsWhatItSays) {
+  sparkbench_kernel table = fake_table();
+  EXPECT_TRUE(kernel_with(table).supports(problem_, Pass::kBackward));
+  EXPECT_EQ(fake.problem.pass, SPARKBENCH_BACKWARD);
+  EXPECT_EQ(fake.problem.device, 3);
+  fake.why_not = "head_dim 16\nis too small";
+  EXPECT_EQ(kernel_with(table).supports(problem_, Pass::kForward).why_not,
+            "fake: head_dim 16 is too small");
+  fake.workspace_bytes = 1000;
+  EXPECT_EQ(kernel_with(table).workspace_bytes(problem_, Pass::kForward, false), 0u);
+  fake.why_not = nullptr;
+  EXPECT_EQ(kernel_with(table).workspace_bytes(problem_, Pass::kForward, false), 1000u);
+  EXPECT_EQ(kernel_with(table, std::nullopt).supports(problem_, Pass::kForward).why_not,
+            "fake runs on GPUs only; allowed: --device cuda:0");
+  table.backend = SPARKBENCH_HOST;
+  EXPECT_TRUE(contains(kernel_with(table).supports(problem_, Pass::kForward).why_not,
+                       "fake runs on the host"));
+  table.backend = SPARKBENCH_CUDA;
+  table.backward = nullptr;
+  EXPECT_EQ(kernel_with(table).supports(problem_, Pass::kBackward).why_not,
+            "fake has no backward pass");
+  table.supports = nullptr;
+  EXPECT_TRUE(kernel_with(table).supports(problem_, Pass::kForward));
+}
+
+TEST_F(PluginKernelTest, BindsItsTensorsWhenItIsPrepared) {
+  fake.workspace_bytes = 100;
+  const sparkbench_kernel table = fake_table();
+  {
+    const PluginKernel kernel = kernel_with(table);
+    const Prepared prepared = prepare(kernel, Pass::kForwardBackward);
+    EXPECT_EQ(prepared.workspace_bytes, 100u);
+    EXPECT_NE(fake.workspace, nullptr);
+    EXPECT_EQ(fake.stream, stream());
+    EXPECT_EQ(prepared.more_peak_bytes(), 12u);
+    prepared.forward();
+    EXPECT_EQ(fake.tensors.struct_bytes, sizeof fake.tensors);
+    EXPECT_EQ(fake.tensors.q.data, &half_[0]);
+    EXPECT_EQ(fake.tensors.q.batch_stride, 5 * 6 * 16);
+    EXPECT_EQ(fake.tensors.q.seqlen_stride, 6 * 16);
+    EXPECT_EQ(fake.tensors.q.head_stride, 16);
+    EXPECT_EQ(fake.tensors.k.data, &half_[1]);
+    EXPECT_EQ(fake.tensors.k.batch_stride, 9 * 2 * 16);
+    EXPECT_EQ(fake.tensors.v.data, &half_[2]);
+    EXPECT_EQ(fake.tensors.o.data, &half_[3]);
+    EXPECT_EQ(fake.tensors.lse, &lse_);
+    prepared.backward();
+    EXPECT_EQ(fake.tensors.d_o.data, &half_[4]);
+    EXPECT_EQ(fake.tensors.dq.data, &half_[5]);
+    EXPECT_EQ(fake.tensors.dk.data, &half_[6]);
+    EXPECT_EQ(fake.tensors.dk.seqlen_stride, 2 * 16);
+    EXPECT_EQ(fake.tensors.dv.data, &half_[7]);
+    prepared.forward();
+  }
+  EXPECT_EQ(fake.calls,
+            (std::vector<std::string>{"prepare", "forward", "backward", "forward", "destroy"}));
+}
+
+TEST_F(PluginKernelTest, HasNoGradientsInAForwardPass) {
+  sparkbench_kernel table = fake_table();
+  table.peak_bytes = nullptr;
+  table.workspace_bytes = nullptr;
+  const PluginKernel kernel = kernel_with(table);
+  const Prepared prepared = prepare(kernel, Pass::kForward);
+  prepared.forward();
+  EXPECT_EQ(fake.workspace, nullptr);
+  EXPECT_EQ(fake.tensors.d_o.data, nullptr);
+  EXPECT_EQ(fake.tensors.dq.data, nullptr);
+  EXPECT_FALSE(prepared.backward);
+  EXPECT_FALSE(prepared.more_peak_bytes);
+}
+
+TEST_F(PluginKernelTest, FailsInItsOwnWords) {
+  EXPECT_EQ(why_fails("prepare", SPARKBENCH_ERROR), "fake: prepare: because");
+  EXPECT_EQ(fake.calls, std::vector<std::string>{"prepare"}) << "there is no plan to destroy";
+  EXPECT_EQ(why_fails("forward", SPARKBENCH_ERROR, "a\tb\x01"), "fake: forward: a b?");
+  EXPECT_EQ(fake.calls.back(), "destroy");
+  EXPECT_EQ(why_fails("backward", SPARKBENCH_ERROR, nullptr),
+            "fake: backward: it does not say why");
+  EXPECT_EQ(why_fails("forward", 17, ""),
+            "fake: forward returned 17, which is no sparkbench_status: it does not say why");
+}
+
+TEST_F(PluginKernelTest, TellsWhatItDoesNotSupportFromFailures) {
+  const sparkbench_kernel table = fake_table();
+  const PluginKernel kernel = kernel_with(table);
+  fake.fails = "prepare";
+  fake.status = SPARKBENCH_UNSUPPORTED;
+  EXPECT_THROW(prepare(kernel, Pass::kForward), UnsupportedError);
+  fake.status = SPARKBENCH_OUT_OF_MEMORY;
+  EXPECT_THROW(prepare(kernel, Pass::kForward), OutOfDeviceMemory);
+}
+
+}  // namespace
+}  // namespace sparkbench
