@@ -8,7 +8,6 @@ function(sparkbench_flags target)
     ${target}
     PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wpedantic -Wno-unknown-pragmas
             -Wno-missing-field-initializers -ffp-contract=off
-            -fno-semantic-interposition
             -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=>
             $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${SPARKBENCH_WERROR}>>:-Werror>
             $<$<COMPILE_LANGUAGE:CUDA>:-fmad=false --expt-relaxed-constexpr -Xcompiler=-Wall>
