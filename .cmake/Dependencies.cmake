@@ -70,7 +70,5 @@ if(NOT Boost_FOUND)
   FetchContent_Declare(
     Boost
     URL https://github.com/boostorg/boost/releases/download/boost-1.81.0/boost-1.81.0.tar.xz)
-  set(CMAKE_POSITION_INDEPENDENT_CODE ON)
   FetchContent_MakeAvailable(Boost)
-  unset(CMAKE_POSITION_INDEPENDENT_CODE)
 endif()

@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "harness/candidates/own_outputs.h"
 #include "harness/devices/run_outcome.h"
 #include "kernels/launch/attention_kernel.h"
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
@@ -55,8 +56,6 @@ struct GpuWork {
 struct Prepared {
   std::function<void()> forward = {}, backward = {};
   std::uint64_t workspace_bytes = 0;
-  /// For outputs that lie elsewhere: enqueues copies of them to the tensors. Not timed.
-  std::function<void()> deliver = {};
   /// Whether the backward pass reads what the candidate's own forward pass kept, beside O and LSE.
   bool backward_needs_forward = false;
   /// The pass with a callback after each part is enqueued; empty without parts.
@@ -64,6 +63,12 @@ struct Prepared {
   /// Device memory beyond tensors and workspace that the passes have used so far, at their peak.
   /// Empty: unknown, and measured.
   std::function<std::uint64_t()> more_peak_bytes = {};
+  /// Empty: the passes write to GpuWork's tensors. Else where the last passes left their outputs.
+  std::function<OwnOutputs()> own_outputs = {};
+  /// What own_outputs() said behind the last pass; empty before the first.
+  std::shared_ptr<OwnOutputs> located = std::make_shared<OwnOutputs>();
+  /// How long the preparation took, if that may be long: a compiler ran.
+  std::optional<double> seconds = std::nullopt;
 };
 
 class Candidate {

@@ -212,23 +212,36 @@ struct AdviceOptions {
   std::string why_no_pytorch;
 };
 
-/// Adds PyTorch's kernels on the run's problem, timed by torch_peers.py on this GPU. Otherwise
-/// returns the reason.
-std::string add_pytorch(RunRecord& run, const std::filesystem::path& program) {
+/// The program with the peers of harness/python: this one if Python started it.
+std::vector<std::string> program_with_peers(const Invocation& invocation) {
+  if (invocation.worker_arguments.empty()) return {"python3", "-m", "sparkbench"};
+  std::vector<std::string> words = {invocation.worker_executable.string()};
+  words.insert(words.end(), invocation.worker_arguments.begin(), invocation.worker_arguments.end());
+  return words;
+}
+
+/// Adds PyTorch's kernels on the run's problem, timed on this GPU by a sweep of the peers.
+/// Otherwise returns the reason.
+std::string add_pytorch(RunRecord& run, const Invocation& invocation) {
   if (run.environment.device.kind != DeviceKind::kGpu) return "there is no GPU here";
   if (run.cases.empty()) return "no case has run";
   const CaseProblem& problem = run.cases.front().problem;
-  if (problem.input == "tensors") return "its script takes no tensors of a file";
+  if (problem.input == "tensors") return "they are not run on tensors of a file";
   const ScratchFile record(".json");
-  std::vector<std::string> arguments = {"--kernel",     "torch-flash,torch-efficient,torch-cudnn",
-                                        "--sparkbench", program.string(),
-                                        "--json",       record.path()};
+  std::vector<std::string> words = program_with_peers(invocation);
+  words.insert(
+      words.end(),
+      {"sweep", "--quiet", "--no-progress", "--device", *run.cases.front().device, "--kernel",
+       "peers:torch-flash,peers:torch-efficient,peers:torch-cudnn", "--json", record.path()});
   for (const Axis* axis : problem_axes()) {
     const AxisValue value = axis->access.get(problem);
     if (is_none(value) || (axis->is_implied != nullptr && axis->is_implied(problem))) continue;
-    arguments.insert(arguments.end(), {axis->flag, text_of_value(value)});
+    words.insert(words.end(), {axis->flag, text_of_value(value)});
   }
-  const ScriptEnd end = run_python(project_script("sweeps/torch_peers.py"), arguments);
+  const ScriptEnd end = run_command(std::move(words));
+  if (end.status == 1 && end.last_words.ends_with("No module named sparkbench")) {
+    return "pip install ./harness/python, beside PyTorch, lets it run them";
+  }
   if (end.status == 2 || end.status == 3 || end.status > 5) return end.last_words;
   for (CaseRecord& peer : load_run(record.path()).cases) run.cases.push_back(std::move(peer));
   TimedReferences references;
@@ -265,7 +278,7 @@ void add_advise_command(CLI::App& program, const Invocation& invocation, Action&
         ->type_name("FILE");
   };
   command.add_cases = [advice, &invocation](RunRecord& run) {
-    advice->why_no_pytorch = add_pytorch(run, invocation.worker_executable);
+    advice->why_no_pytorch = add_pytorch(run, invocation);
   };
   command.report = [advice](const RunRecord& run, const TableView& view, std::ostream& out) {
     out << format_advice(run, advice->why_no_pytorch, view);

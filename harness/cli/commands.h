@@ -22,10 +22,11 @@ namespace sparkbench {
 struct Invocation {
   std::vector<std::string> argv;  // "sparkbench" first; --config and --resume expanded
   Streams streams;
-  std::filesystem::path worker_executable;  // empty: cases run in this process
-  CaseHook before_case;                     // for tests
-  const Predictor* predictor;               // of a V100's times; null: no predictions
-  LoadKernels load_kernels;                 // ProgramSettings::load_kernels
+  std::filesystem::path worker_executable;    // empty: cases run in this process
+  CaseHook before_case;                       // for tests
+  const Predictor* predictor;                 // of a V100's times; null: no predictions
+  LoadKernels load_kernels;                   // ProgramSettings::load_kernels
+  std::vector<std::string> worker_arguments;  // ProgramSettings::worker_arguments
 };
 
 /// Set by the chosen subcommand during parsing; run afterwards.

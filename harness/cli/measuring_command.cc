@@ -111,8 +111,11 @@ ExitCode measure(const MeasuringCommand& command, SweepRequest request,
   options.is_in_process = options.is_in_process || options.is_profiled || options.is_dry_run ||
                           !options.files.outputs.empty() || invocation.worker_executable.empty();
   if (!options.is_in_process) {
+    std::vector<std::string> argv = request.argv;
+    argv.insert(argv.begin() + 1, invocation.worker_arguments.begin(),
+                invocation.worker_arguments.end());
     WorkerPool workers(
-        {invocation.worker_executable, request.argv, devices, *options.method.timeout_s});
+        {invocation.worker_executable, std::move(argv), devices, *options.method.timeout_s});
     return run_and_report(command, request, workers, invocation.streams);
   }
   if (devices.size() > 1 && !options.is_dry_run) {

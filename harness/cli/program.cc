@@ -188,7 +188,8 @@ int parse_and_run(const ProgramDescription& description, const std::vector<std::
                         settings.worker_executable,
                         settings.before_case,
                         settings.predictor,
-                        settings.load_kernels};
+                        settings.load_kernels,
+                        settings.worker_arguments};
   Action action;
   description.add_commands(program, invocation, action);
   document_commands(program, description.docs, *table_view({}, streams.out).width);

@@ -25,6 +25,8 @@ struct ProgramSettings {
   /// Where --kernel finds kernels that are not sparkbench's. A host of another language asks its
   /// own first, and then load_kernel_library().
   LoadKernels load_kernels = load_kernel_library;
+  /// The worker executable's first arguments, before the program's: an interpreter's "-m", "name".
+  std::vector<std::string> worker_arguments = {};
 };
 
 /// A program of several commands.

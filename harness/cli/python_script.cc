@@ -9,6 +9,7 @@
 #include <array>
 #include <cerrno>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "kernels/base/files/file_descriptor.h"
@@ -73,11 +74,15 @@ std::filesystem::path project_script(const std::string& path) {
 ScriptEnd run_python(const std::filesystem::path& script, std::span<const std::string> arguments) {
   std::vector<std::string> words = {"python3", script.string()};
   words.insert(words.end(), arguments.begin(), arguments.end());
+  return run_command(std::move(words));
+}
+
+ScriptEnd run_command(std::vector<std::string> words) {
   std::array<int, 2> ends;
   if (pipe2(ends.data(), O_CLOEXEC) != 0) return {kNotStarted, "no pipe"};
   const FileDescriptor ours(ends[0]);
   const auto [child, error] = start(words, FileDescriptor(ends[1]));
-  if (error != 0) return {kNotStarted, "python3: " + std::generic_category().message(error)};
+  if (error != 0) return {kNotStarted, words[0] + ": " + std::generic_category().message(error)};
   const std::string said = read_all(ours.get());
   return {wait_for(child), last_line(said)};
 }

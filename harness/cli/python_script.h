@@ -1,9 +1,11 @@
-// Runs the project's Python scripts from the program: figures, and PyTorch's kernels.
+// Runs Python from the program: the project's scripts for figures, and its package for PyTorch's
+// kernels.
 #pragma once
 
 #include <filesystem>
 #include <span>
 #include <string>
+#include <vector>
 
 namespace sparkbench {
 
@@ -18,6 +20,9 @@ std::filesystem::path project_script(const std::string& path);
 /// Runs `python3 script arguments`, with python3 from PATH and its standard output discarded, and
 /// waits for it. Never throws for a failing script.
 ScriptEnd run_python(const std::filesystem::path& script, std::span<const std::string> arguments);
+
+/// The same of any command: its words, the first looked up in PATH.
+ScriptEnd run_command(std::vector<std::string> words);
 
 /// A file that is deleted with the object.
 class ScratchFile {

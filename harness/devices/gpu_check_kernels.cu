@@ -60,6 +60,18 @@ __global__ void count_kernel(const T* got, const T* want, std::int64_t elements,
   if (different != 0) atomicAdd(count, different);
 }
 
+__global__ void gather_kernel(Half* to, TensorView<Half> view, std::int64_t elements,
+                              RowShape shape) {
+  const std::int64_t stride = std::int64_t{gridDim.x} * kThreads;
+  for (std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x; i < elements;
+       i += stride) {
+    const std::int64_t d = i % shape.dim, row = i / shape.dim;
+    const std::int64_t h = row % shape.heads, s = row / shape.heads % shape.rows;
+    const std::int64_t b = row / shape.heads / shape.rows;
+    to[i] = view.data[b * view.batch_stride + s * view.seqlen_stride + h * view.head_stride + d];
+  }
+}
+
 std::int64_t elements_of(const RowShape& shape) {
   return shape.batch * shape.rows * shape.heads * shape.dim;
 }
@@ -95,5 +107,13 @@ template void enqueue_count_different(cudaStream_t, const Half*, const Half*, co
                                       const Variant&, const Allowance&, unsigned long long*);
 template void enqueue_count_different(cudaStream_t, const float*, const float*, const RowShape&,
                                       const Variant&, const Allowance&, unsigned long long*);
+
+void enqueue_gather(cudaStream_t stream, Half* to, const TensorView<Half>& view,
+                    const RowShape& shape) {
+  const std::int64_t elements = elements_of(shape);
+  if (elements == 0) return;
+  gather_kernel<<<blocks_for(elements), kThreads, 0, stream>>>(to, view, elements, shape);
+  CUDA_CHECK(cudaGetLastError());
+}
 
 }  // namespace sparkbench

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "kernels/base/half.h"
+#include "kernels/problem/tensors.h"
 
 namespace sparkbench {
 
@@ -38,5 +39,9 @@ template <class T>
 void enqueue_count_different(cudaStream_t stream, const T* got, const T* want,
                              const RowShape& shape, const Variant& variant,
                              const Allowance& allowance, unsigned long long* count);
+
+/// `to` becomes a contiguous copy of the view.
+void enqueue_gather(cudaStream_t stream, Half* to, const TensorView<Half>& view,
+                    const RowShape& shape);
 
 }  // namespace sparkbench

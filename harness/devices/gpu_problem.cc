@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "harness/devices/gpu_memory.h"
+#include "harness/devices/gpu_own_outputs.h"
 #include "harness/devices/profiled_region.h"
 #include "harness/devices/timed_check.h"
 #include "kernels/machine/cuda_resources.h"
@@ -102,15 +103,17 @@ class GpuProblem : public LoadedProblem {
   }
 
   RunOutcome run(const Candidate& candidate, const RunOptions& options) override {
-    load_modules(candidate, options);
+    const std::optional<double> prepare_s = load_modules(candidate, options);
     const std::uint64_t free_before = free_device_bytes();
     const Prepared prepared = prepare(candidate, options);
     run_what_precedes(prepared, options.pass);
     const Launch launch = launch_of(prepared, options.pass);
-    PassOutputs outputs = run_once(options.pass, launch, prepared);
+    PassOutputs outputs = run_once(prepared, options.pass, launch);
     RunOutcome outcome;
-    outcome.is_bitwise_repeatable = same_bytes(outputs, run_once(options.pass, launch, prepared));
+    outcome.prepare_s = prepare_s;
+    outcome.is_bitwise_repeatable = same_bytes(outputs, run_once(prepared, options.pass, launch));
     if (options.keeps_outputs && options.pass == Pass::kBackward) download_forward(outputs);
+    if (prepared.own_outputs) outcome.has_lse = prepared.located->lse != nullptr;
     if (!outputs.o.empty()) {
       outcome.rows = gather_rows(data_.problem(), outputs.o, outputs.lse, data_.plan().rows);
     }
@@ -186,33 +189,51 @@ class GpuProblem : public LoadedProblem {
                               buffers_->dk.as<Half>(), buffers_->dv.as<Half>());
   }
 
+  static void forward(const Prepared& prepared) {
+    prepared.forward();
+    if (prepared.own_outputs) *prepared.located = prepared.own_outputs();
+  }
+  static void backward(const Prepared& prepared) {
+    prepared.backward();
+    if (prepared.own_outputs) *prepared.located = prepared.own_outputs();
+  }
+
   /// A backward pass starts from the O and LSE of a forward pass.
   void run_what_precedes(const Prepared& prepared, Pass pass) const {
     if (pass != Pass::kBackward) return;
-    prepared.forward();
-    deliver(prepared);
+    forward(prepared);
+    deliver(prepared, Pass::kForward);
     stream_.synchronize();
   }
 
-  static void deliver(const Prepared& prepared) {
-    if (prepared.deliver) prepared.deliver();
+  /// Enqueues copies of outputs that lie elsewhere. Not part of what is timed.
+  void deliver(const Prepared& prepared, Pass pass) const {
+    if (!prepared.own_outputs) return;
+    if (pass != Pass::kBackward) {
+      own_.copy_forward(*prepared.located, o_.as<Half>(), lse_.as<float>());
+    }
+    if (pass != Pass::kForward) {
+      own_.copy_gradients(*prepared.located, buffers_->dq.as<Half>(), buffers_->dk.as<Half>(),
+                          buffers_->dv.as<Half>());
+    }
   }
 
   /// The result must not outlive `prepared`.
   static Launch launch_of(const Prepared& prepared, Pass pass) {
     return [&prepared, pass] {
-      if (pass != Pass::kBackward) prepared.forward();
-      if (pass != Pass::kForward) prepared.backward();
+      if (pass != Pass::kBackward) forward(prepared);
+      if (pass != Pass::kForward) backward(prepared);
     };
   }
 
   /// CUDA loads a kernel's code at its first launch. That memory must not be counted as the
-  /// kernel's.
-  void load_modules(const Candidate& candidate, const RunOptions& options) const {
+  /// kernel's. Returns Prepared::seconds.
+  std::optional<double> load_modules(const Candidate& candidate, const RunOptions& options) const {
     const Prepared prepared = prepare(candidate, options);
     run_what_precedes(prepared, options.pass);
     launch_of(prepared, options.pass)();
     stream_.synchronize();
+    return prepared.seconds;
   }
 
   std::uint64_t bytes_of_tensors() const {
@@ -360,13 +381,14 @@ class GpuProblem : public LoadedProblem {
     return checks;
   }
 
-  static SampleCheck sample_check(TimedCheck& check, const Prepared& prepared, Pass pass) {
-    return {[&check, &prepared, pass] {
+  SampleCheck sample_check(TimedCheck& check, const Prepared& prepared, Pass pass) const {
+    return {[this, &check, &prepared, pass] {
               check.enqueue_inputs();
-              if (pass == Pass::kBackward && prepared.backward_needs_forward) prepared.forward();
+              if (pass == Pass::kBackward && prepared.backward_needs_forward) forward(prepared);
+              if (prepared.own_outputs) own_.poison(*prepared.located, pass);
             },
-            [&check, &prepared] {
-              deliver(prepared);
+            [this, &check, &prepared, pass] {
+              deliver(prepared, pass);
               check.enqueue_comparison();
             },
             [&check] { return check.difference(); }};
@@ -378,8 +400,9 @@ class GpuProblem : public LoadedProblem {
   }
 
   /// Poisons the outputs that the pass writes, and fetches them afterwards.
-  PassOutputs run_once(Pass pass, const Launch& launch, const Prepared& prepared) const {
+  PassOutputs run_once(const Prepared& prepared, Pass pass, const Launch& launch) const {
     const bool writes_o = pass != Pass::kBackward, writes_gradients = pass != Pass::kForward;
+    if (prepared.own_outputs) own_.poison(*prepared.located, pass);
     if (writes_o) {
       poison(o_);
       poison(lse_);
@@ -390,7 +413,7 @@ class GpuProblem : public LoadedProblem {
       }
     }
     launch();
-    deliver(prepared);
+    deliver(prepared, pass);
     stream_.synchronize();
     PassOutputs outputs;
     if (writes_o) download_forward(outputs);
@@ -411,6 +434,7 @@ class GpuProblem : public LoadedProblem {
   DeviceBuffer q_, k_, v_;
   GuardedBuffer o_, lse_;
   Problem layout_;  // with the tensors' shapes
+  GpuOwnOutputs own_{layout_, stream_};
   std::optional<SequenceOffsets> offsets_;
   std::optional<GradientBuffers> buffers_;
   std::uint64_t tensor_bytes_;

@@ -26,12 +26,18 @@
 namespace sparkbench {
 namespace {
 
-/// Without kernels for other devices if the item names a whole library with some for this one.
+/// Without kernels for other devices if the item names a whole library with some for this one, and
+/// without those that are here under the same name for this one.
 std::vector<CheckedKernel> kernels_for(const Device& device, const std::string& item,
                                        std::vector<CheckedKernel> kernels) {
   const int32_t backend = gpu_index(device) ? SPARKBENCH_CUDA : SPARKBENCH_HOST;
+  std::set<std::string> here;
+  for (const CheckedKernel& kernel : kernels) {
+    if (kernel.table.backend == backend) here.insert(kernel.name);
+  }
   const auto is_wanted = [&](const CheckedKernel& kernel) {
-    return kernel.table.backend == backend || kernel.spec == item;
+    if (kernel.table.backend == backend) return true;
+    return kernel.spec == item && !here.contains(kernel.name);
   };
   if (std::ranges::any_of(kernels, is_wanted)) std::erase_if(kernels, std::not_fn(is_wanted));
   return kernels;

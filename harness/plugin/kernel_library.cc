@@ -208,7 +208,10 @@ std::vector<CheckedKernel> checked_kernels(const std::string& item,
     next.table = copy_of(item, which, kernel.table);
     next.name = checked_name(item, which, next.table.name);
     check_fields(item, next.name, next.table);
-    if (std::ranges::find(checked, next.name, &CheckedKernel::name) != checked.end()) {
+    const auto is_same = [&](const CheckedKernel& other) {
+      return other.name == next.name && other.table.backend == next.table.backend;
+    };
+    if (std::ranges::any_of(checked, is_same)) {
       refuse(item, fmt::format("two of its kernels are called '{}'", next.name));
     }
     next.summary = one_line(text_or_empty(next.table.summary));

@@ -42,7 +42,7 @@ struct CheckedKernel {
 
 /// Throws UsageError for a table that is null or too small, lacks a name, prepare() or forward(),
 /// has an unknown backend or accumulator, or has a name that is malformed, that another of
-/// `kernels` has, or that one of sparkbench's own has.
+/// `kernels` for its backend has, or that one of sparkbench's own has.
 std::vector<CheckedKernel> checked_kernels(const std::string& item,
                                            const std::vector<ForeignKernel>& kernels);
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <limits>
@@ -57,7 +58,9 @@ class PluginPlan {
   PluginPlan(const CheckedKernel& kernel, const PluginProblem& problem, void* workspace,
              void* stream)
       : kernel_(kernel), stream_(stream) {
+    const auto start = std::chrono::steady_clock::now();
     check(kernel, "prepare", kernel.table.prepare(problem.get(), workspace, stream, &plan_));
+    seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   }
   ~PluginPlan() {
     if (kernel_.table.destroy != nullptr) kernel_.table.destroy(plan_);
@@ -72,11 +75,20 @@ class PluginPlan {
     check(kernel_, "backward", kernel_.table.backward(plan_, &tensors, stream_));
   }
   std::uint64_t peak_bytes() const { return kernel_.table.peak_bytes(plan_); }
+  double seconds() const { return seconds_; }  // that prepare() took
+  bool has_own_outputs() const { return kernel_.table.outputs != nullptr; }
+  OwnOutputs outputs() const {
+    sparkbench_tensors tensors{};
+    tensors.struct_bytes = sizeof tensors;
+    check(kernel_, "outputs", kernel_.table.outputs(plan_, &tensors, stream_));
+    return own_outputs(tensors);
+  }
 
  private:
   const CheckedKernel& kernel_;
   void* stream_;
   void* plan_ = nullptr;
+  double seconds_ = 0;
 };
 
 /// What the closures of a GPU's pass share.
@@ -87,7 +99,9 @@ struct GpuRun {
         workspace_bytes(ask_workspace(kernel.table, problem)),
         workspace(workspace_bytes > 0 ? work.allocate(workspace_bytes) : nullptr),
         tensors(plugin_tensors(work.forward, work.backward, work.lengths)),
-        plan(kernel, problem, workspace.get(), work.stream) {}
+        plan(kernel, problem, workspace.get(), work.stream) {
+    if (plan.has_own_outputs()) take_outputs_away(tensors);
+  }
 
   CheckedKernel kernel;
   PluginProblem problem;
@@ -165,16 +179,51 @@ class HostRun {
       outputs.dk.assign(problem_.k_elements(), kPoison);
       outputs.dv.assign(problem_.k_elements(), kPoison);
     }
-    const sparkbench_tensors tensors = tensors_with(outputs);
+    sparkbench_tensors tensors = tensors_with(outputs);
+    if (plan.has_own_outputs()) {
+      take_outputs_away(tensors);
+      poison(plan.outputs());
+    }
     plan.forward(tensors);
     if (has_backward_) plan.backward(tensors);
+    if (plan.has_own_outputs()) copy(plan.outputs(), outputs);
     for (const HostInput& input : inputs_) input.require_unchanged(kernel);
     return outputs;
   }
 
  private:
+  Problem layout() const { return problem_.lengths ? problem_.packed() : problem_; }
+
+  void poison(const OwnOutputs& own) const {
+    const auto fill = [](const TensorView<Half>& view, const TensorShape& shape) {
+      if (view.data == nullptr) return;
+      for_each_row(shape, [&](int b, int s, int h) {
+        std::fill_n(view.row(b, s, h), shape.head_dim, kPoison);
+      });
+    };
+    fill(own.o, query_shape(layout()));
+    fill(own.dq, query_shape(layout()));
+    fill(own.dk, key_shape(layout()));
+    fill(own.dv, key_shape(layout()));
+    if (own.lse != nullptr) {
+      std::fill_n(own.lse, problem_.lse_elements(), std::numeric_limits<float>::quiet_NaN());
+    }
+  }
+
+  void copy(const OwnOutputs& own, PassOutputs& outputs) const {
+    const auto take = [](const TensorView<Half>& view, const TensorShape& shape,
+                         std::vector<Half>& to) {
+      if (view.data != nullptr) to = contiguous_copy(view, shape);
+    };
+    take(own.o, query_shape(layout()), outputs.o);
+    take(own.dq, query_shape(layout()), outputs.dq);
+    take(own.dk, key_shape(layout()), outputs.dk);
+    take(own.dv, key_shape(layout()), outputs.dv);
+    if (own.lse != nullptr) std::copy_n(own.lse, outputs.lse.size(), outputs.lse.begin());
+  }
+
   sparkbench_tensors tensors_with(PassOutputs& outputs) const {
-    const Problem layout = problem_.lengths ? problem_.packed() : problem_;
+    const Problem layout = this->layout();
     const Half *q = inputs_[0].data(), *k = inputs_[1].data(), *v = inputs_[2].data();
     const ForwardTensors forward =
         contiguous_tensors(layout, q, k, v, outputs.o.data(), outputs.lse.data());
@@ -246,7 +295,9 @@ RunOutcome PluginKernel::run_on_host(const HostWork& work) const {
   const auto workspace = host_workspace(outcome.workspace_bytes);
   const PluginPlan plan(kernel_, asked, workspace.get(), nullptr);
   const HostRun run(work);
+  outcome.prepare_s = plan.seconds();
   PassOutputs outputs = run.compute(plan, name());
+  if (plan.has_own_outputs()) outcome.has_lse = plan.outputs().lse != nullptr;
   outcome.is_bitwise_repeatable = same_bits(outputs, run.compute(plan, name()));
   if (pass != Pass::kBackward || work.options.keeps_outputs) {
     outcome.rows = gather_rows(problem, outputs.o, outputs.lse, work.data.plan().rows);
@@ -266,6 +317,11 @@ Prepared PluginKernel::prepare(const GpuWork& work) const {
   prepared.forward = [run] { run->plan.forward(run->tensors); };
   if (work.options.pass != Pass::kForward) {
     prepared.backward = [run] { run->plan.backward(run->tensors); };
+  }
+  prepared.seconds = run->plan.seconds();
+  if (run->plan.has_own_outputs()) {
+    prepared.own_outputs = [run] { return run->plan.outputs(); };
+    prepared.backward_needs_forward = true;
   }
   if (kernel_.table.peak_bytes != nullptr) {
     prepared.more_peak_bytes = [run] { return run->plan.peak_bytes(); };

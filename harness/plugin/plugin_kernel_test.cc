@@ -215,6 +215,58 @@ TEST(PluginProblem, HasTheLengthsOfEachSequence) {
   EXPECT_EQ(c.sees(c.mask_context, 2, 0, 1, 1), 1);
 }
 
+/// Whether sees_keys() says of each row what sees() says of each of its keys.
+void expect_same_of_rows(const sparkbench_problem& c, int sequence, int rows, int keys) {
+  std::vector<std::uint8_t> seen(static_cast<std::size_t>(keys) + 1, 7);
+  for (int head = 0; head < c.heads; ++head) {
+    for (int q = 0; q < rows; ++q) {
+      c.sees_keys(c.mask_context, sequence, head, q, seen.data());
+      for (int k = 0; k < keys; ++k) {
+        EXPECT_EQ(seen[static_cast<std::size_t>(k)], c.sees(c.mask_context, sequence, head, q, k));
+      }
+      EXPECT_EQ(seen.back(), 7) << "beyond the last key";
+    }
+  }
+}
+
+TEST(PluginProblem, SaysWhatARowSeesAtOnce) {
+  Problem problem = small_problem();
+  problem.mask = MaskSpec::band(2, 1);
+  const PluginProblem band(problem, Pass::kForward, false, {});
+  EXPECT_EQ(band.get()->mask_per_head, 0);
+  expect_same_of_rows(*band.get(), 1, problem.seqlen_q, problem.seqlen_k);
+  problem.mask = MaskSpec::full();
+  problem.seqlen_q = problem.seqlen_k = 70;
+  problem.sparse = make_sparse_mask("strided:3/full", 70, 70, problem.heads);
+  const PluginProblem pattern(problem, Pass::kForward, false, {});
+  EXPECT_EQ(pattern.get()->mask_per_head, 1);
+  expect_same_of_rows(*pattern.get(), 0, 70, 70);
+  Problem lengths = small_problem();
+  lengths.mask = MaskSpec::causal();
+  lengths = with_lengths(lengths, std::make_shared<SequenceLengths>(
+                                      std::vector<SequenceLength>{{3, 4}, {0, 2}, {5, 5}}));
+  const PluginProblem varlen(lengths, Pass::kForward, false, {});
+  expect_same_of_rows(*varlen.get(), 0, 3, 4);
+  expect_same_of_rows(*varlen.get(), 2, 5, 5);
+}
+
+TEST(OwnOutputs, AreCopiedInTheOrderOfAContiguousTensor) {
+  constexpr TensorShape kShape{2, 3, 2, 4};
+  std::vector<Half> heads_first(elements_of(kShape));
+  const TensorView<Half> view{heads_first.data(), 2 * 3 * 4, 4, 3 * 4};
+  std::uint16_t number = 0;
+  for_each_row(kShape, [&](int b, int s, int h) {
+    for (int d = 0; d < kShape.head_dim; ++d) view.row(b, s, h)[d].bits = number++;
+  });
+  EXPECT_TRUE(is_dense(view, kShape));
+  const std::vector<Half> copy = contiguous_copy(view, kShape);
+  for (std::uint16_t i = 0; i < number; ++i) EXPECT_EQ(copy[i].bits, i);
+  const TensorView<Half> part_of_more{heads_first.data(), 3 * 2 * 8, 2 * 8, 8};
+  EXPECT_FALSE(is_dense(part_of_more, kShape));
+  EXPECT_EQ(span_bytes(part_of_more, kShape), (11u * 8 + 4) * sizeof(Half));
+  EXPECT_EQ(span_bytes(part_of_more, {0, 3, 2, 4}), 0u);
+}
+
 class PluginKernelTest : public testing::Test {
  protected:
   PluginKernelTest() { fake = Fake(); }
@@ -295,6 +347,40 @@ TEST_F(PluginKernelTest, SupportsWhatItSays) {
             "fake has no backward pass");
   table.supports = nullptr;
   EXPECT_TRUE(kernel_with(table).supports(problem_, Pass::kForward));
+}
+
+TEST_F(PluginKernelTest, MayAllocateItsOutputs) {
+  sparkbench_kernel table = fake_table();
+  table.outputs = [](void*, sparkbench_tensors* tensors, void* stream) {
+    EXPECT_EQ(stream, fake.stream);
+    tensors->o = {fake.workspace, 1, 2, 3};
+    tensors->lse = nullptr;
+    return answer("outputs");
+  };
+  fake.workspace_bytes = 100;
+  const PluginKernel kernel = kernel_with(table);
+  const Prepared prepared = prepare(kernel, Pass::kForwardBackward);
+  prepared.forward();
+  prepared.backward();
+  EXPECT_EQ(fake.tensors.q.data, &half_[0]);
+  EXPECT_EQ(fake.tensors.o.data, nullptr);
+  EXPECT_EQ(fake.tensors.lse, nullptr);
+  EXPECT_EQ(fake.tensors.dv.data, nullptr);
+  const OwnOutputs own = prepared.own_outputs();
+  EXPECT_EQ(own.o.data, fake.workspace);
+  EXPECT_EQ(own.o.head_stride, 3);
+  EXPECT_EQ(own.dq.data, nullptr);
+  EXPECT_GE(prepared.seconds.value(), 0.0);
+  fake.fails = "outputs";
+  fake.status = SPARKBENCH_ERROR;
+  EXPECT_EQ(message_of<std::runtime_error>([&] { prepared.own_outputs(); }),
+            "fake: outputs: because");
+}
+
+TEST_F(PluginKernelTest, WritesToTheOutputsGivenUnlessItAllocates) {
+  const sparkbench_kernel table = fake_table();
+  const PluginKernel kernel = kernel_with(table);
+  EXPECT_FALSE(prepare(kernel, Pass::kForward).own_outputs);
 }
 
 TEST_F(PluginKernelTest, BindsItsTensorsWhenItIsPrepared) {

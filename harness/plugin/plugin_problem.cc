@@ -87,6 +87,8 @@ PluginProblem::PluginProblem(const Problem& problem, Pass pass, bool is_determin
   }
   c_.total_q = static_cast<std::int64_t>(problem_.total_q());
   c_.total_k = static_cast<std::int64_t>(problem_.total_k());
+  c_.sees_keys = sees_keys;
+  c_.mask_per_head = problem_.sparse && problem_.sparse->pattern.unions.size() > 1 ? 1 : 0;
 }
 
 int32_t PluginProblem::sees(const void* mask_context, int32_t sequence, int32_t head, int32_t q,
@@ -101,6 +103,27 @@ int32_t PluginProblem::sees(const void* mask_context, int32_t sequence, int32_t 
   if (problem.sparse) return sparkbench::sees(problem.sparse->pattern, head, q, k) ? 1 : 0;
   const std::size_t mask = problem.lengths ? static_cast<std::size_t>(sequence) : 0;
   return self.masks_[mask].sees(q, k) ? 1 : 0;
+}
+
+void PluginProblem::sees_keys(const void* mask_context, int32_t sequence, int32_t head, int32_t q,
+                              uint8_t* seen) {
+  const auto& self = *static_cast<const PluginProblem*>(mask_context);
+  const Problem& problem = self.problem_;
+  const bool is_known = sequence >= 0 && sequence < problem.batch;
+  const int keys = is_known ? problem.seqlen_k_of(sequence) : 0;
+  if (!problem.sparse) {
+    for (int k = 0; k < keys; ++k) {
+      seen[k] = static_cast<uint8_t>(sees(mask_context, sequence, head, q, k));
+    }
+    return;
+  }
+  constexpr int kBits = 64;
+  for (int first = 0; first < keys; first += kBits) {
+    const std::uint64_t word = key_word(problem.sparse->pattern, head, q, first);
+    for (int i = 0; i < std::min(kBits, keys - first); ++i) {
+      seen[first + i] = static_cast<uint8_t>(word >> i & 1);
+    }
+  }
 }
 
 sparkbench_tensors plugin_tensors(const ForwardTensors& forward, const BackwardTensors& backward,
@@ -119,6 +142,22 @@ sparkbench_tensors plugin_tensors(const ForwardTensors& forward, const BackwardT
   tensors.cu_seqlens_q = lengths.cu_seqlens_q;
   tensors.cu_seqlens_k = lengths.cu_seqlens_k;
   return tensors;
+}
+
+void take_outputs_away(sparkbench_tensors& tensors) {
+  for (sparkbench_output* output : {&tensors.o, &tensors.dq, &tensors.dk, &tensors.dv}) {
+    output->data = nullptr;
+  }
+  tensors.lse = nullptr;
+}
+
+OwnOutputs own_outputs(const sparkbench_tensors& tensors) {
+  const auto view_of = [](const sparkbench_output& output) -> TensorView<Half> {
+    return {static_cast<Half*>(output.data), output.batch_stride, output.seqlen_stride,
+            output.head_stride};
+  };
+  return {view_of(tensors.o), view_of(tensors.dq), view_of(tensors.dk), view_of(tensors.dv),
+          tensors.lse};
 }
 
 }  // namespace sparkbench

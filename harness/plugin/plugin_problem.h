@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/candidates/own_outputs.h"
 #include "harness/plugin/sparkbench_kernel.h"
 #include "kernels/problem/packed.h"
 #include "kernels/problem/tensors.h"
@@ -31,6 +32,8 @@ class PluginProblem {
  private:
   static int32_t sees(const void* mask_context, int32_t sequence, int32_t head, int32_t q,
                       int32_t k);
+  static void sees_keys(const void* mask_context, int32_t sequence, int32_t head, int32_t q,
+                        uint8_t* seen);
 
   Problem problem_;
   std::vector<KeyMask> masks_;  // of each sequence, or one for all; none: the mask is a pattern
@@ -42,5 +45,11 @@ class PluginProblem {
 /// without a backward pass.
 sparkbench_tensors plugin_tensors(const ForwardTensors& forward, const BackwardTensors& backward,
                                   const PackedLengths& lengths);
+
+/// Sets the pointers of its outputs to null, for a kernel that allocates its own.
+void take_outputs_away(sparkbench_tensors& tensors);
+
+/// Where sparkbench_kernel::outputs() says that they are.
+OwnOutputs own_outputs(const sparkbench_tensors& tensors);
 
 }  // namespace sparkbench

@@ -117,6 +117,11 @@ typedef struct sparkbench_problem {
   const int32_t* cu_seqlens_q;
   const int32_t* cu_seqlens_k;
   int64_t total_q, total_k; /* rows and keys of all sequences */
+  /* What `sees` says of all keys of a row at once: writes one byte for each key of the sequence, 1
+   * or 0. */
+  void (*sees_keys)(const void* mask_context, int32_t sequence, int32_t head, int32_t q,
+                    uint8_t* seen);
+  int32_t mask_per_head; /* 1: heads see different keys */
 } sparkbench_problem;
 
 /* Element (b, s, h, d) is data[b * batch_stride + s * seqlen_stride + h * head_stride + d]. Strides
@@ -178,6 +183,15 @@ typedef struct sparkbench_kernel {
   void (*destroy)(void* plan); /* null: nothing to free */
   /* Why the last call on this thread did not return OK. Null: unknown. */
   const char* (*last_error)(void);
+  /* Null: the passes write to the outputs that they are given. Else they allocate their own, as a
+   * framework does, and are given null pointers for them. outputs() then fills in o, lse, dq, dk
+   * and dv, with their strides, as the last forward() and backward() of this plan left them; an
+   * output that was not computed has null, and a null lse is not verified. o and lse stay valid
+   * until the next forward() begins, the gradients until the next backward(). Called directly
+   * behind each pass, as part of what is timed; it enqueues nothing. The outputs are copied from
+   * there, untimed, and overwritten with NaN before the next call, which finds a kernel that
+   * returns an earlier result. */
+  int32_t (*outputs)(void* plan, sparkbench_tensors* tensors, void* stream);
 } sparkbench_kernel;
 
 #ifdef __GNUC__

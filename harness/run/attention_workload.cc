@@ -205,7 +205,7 @@ void AttentionWorkload::measure(const Candidate& candidate, bool is_verified, Ca
   if (settings_.is_profiled) return loaded_->profile(candidate, run_options(record));
   candidate.add_mask_plan(record.problem, *record.mask_work);
   RunOutcome outcome = loaded_->run(candidate, run_options(record));
-  if (outcome.outputs && !candidate.writes_lse()) {
+  if (outcome.outputs && !(candidate.writes_lse() && outcome.has_lse)) {
     std::ranges::fill(outcome.outputs->lse, std::numeric_limits<float>::quiet_NaN());
   }
   record_outcome(outcome, device_.info(), record);

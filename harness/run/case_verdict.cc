@@ -239,7 +239,7 @@ std::string judge_outputs(const Judged& judged, ProblemData& data, GradientData*
 std::string judge_forward(const Judged& judged, ProblemData& data, const RunOutcome& outcome,
                           CaseRecord& record) {
   const Candidate& candidate = judged.candidate;
-  const bool has_lse = candidate.writes_lse();
+  const bool has_lse = candidate.writes_lse() && outcome.has_lse;
   const ForwardRows with_lse = has_lse ? ForwardRows() : with_exact_lse(outcome.rows, data);
   const ForwardRows& rows = has_lse ? outcome.rows : with_lse;
   const auto of_o_alone = [&](ErrorMetrics of) {

@@ -58,6 +58,14 @@ void record_outcome(const RunOutcome& outcome, const DeviceInfo& device, CaseRec
     record.memory_bytes->workspace = outcome.workspace_bytes;
     record.memory_bytes->peak = outcome.peak_bytes;
   }
+  constexpr double kShort = 0.5;  // seconds: no compiler and no tuner ran
+  if (outcome.prepare_s.value_or(0) >= kShort) {
+    record.warnings.push_back(
+        {std::string(kPrepareTimeWarning),
+         "to prepare the kernel, with its first call, took this many seconds, "
+         "which no time includes",
+         outcome.prepare_s});
+  }
 }
 
 Accuracy make_accuracy(const char* output, const ErrorMetrics& error, const UnfusedError& unfused,

@@ -293,6 +293,9 @@ inline constexpr std::string_view kNoTimeWarning = "W-EMULATED-NO-TIME";
 /// For a kernel that writes no LSE, whose lse_max_abs is then unknown.
 inline constexpr std::string_view kNoLseWarning = "W-NO-LSE";
 
+/// For a kernel that compiled or tuned itself; the warning's value is the seconds.
+inline constexpr std::string_view kPrepareTimeWarning = "W-PREPARE-TIME";
+
 /// The checked outputs: o of a forward pass, then dq, dk and dv of a backward pass; empty if not
 /// verified. Points into `record`.
 std::vector<const Accuracy*> accuracies_of(const CaseRecord& record);
