@@ -64,7 +64,7 @@ if(SPARKBENCH_PROGRAM AND SPARKBENCH_TESTS)
 endif()
 
 set(Boost_USE_STATIC_LIBS ON)  # libspark_attention.so goes to machines without Boost
-find_package(Boost 1.74 QUIET COMPONENTS context)
+find_package(Boost 1.74 CONFIG QUIET COMPONENTS context)
 if(NOT Boost_FOUND)
   set(BOOST_INCLUDE_LIBRARIES context)
   FetchContent_Declare(

@@ -131,8 +131,8 @@ SPARK_HD bool sees(const Call& call, const Row& row, int k) {
   if (call.has(Fault::kLastTileUnmasked) && k / kTile == call.tiles() - 1) return true;
 #ifndef __CUDA_ARCH__
   if (of.mask_kind == SPARKBENCH_MASK_PATTERN) {
-    return of.sees(of.mask_context, call.has(Fault::kHeadZeroMask) ? 0 : row.head, row.index, k) !=
-           0;
+    const int head = call.has(Fault::kHeadZeroMask) ? 0 : row.head;
+    return of.sees(of.mask_context, row.batch, head, row.index, k) != 0;
   }
 #endif
   return sees_bounds(call, row, k);
