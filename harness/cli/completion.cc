@@ -56,11 +56,15 @@ Names names_in(const std::string& text) {
 
 /// Values of flags that all commands share, and of a command's own.
 std::map<std::string, Names> names_by_flag() {
-  std::map<std::string, Names> names = {
-      {"--kernel", kernel_names()},       {"--reference", kernel_names()},
-      {"--preset", preset_names()},       {"--device", device_names()},
-      {"--columns", case_column_names()}, {"diff --columns", diff_column_names()},
-      {"--by", choosing_axes()},          {"--where", {}}};
+  std::map<std::string, Names> names = {{"--kernel", kernel_names()},
+                                        {"--reference", kernel_names()},
+                                        {"--preset", preset_names()},
+                                        {"--device", device_names()},
+                                        {"--columns", case_column_names()},
+                                        {"diff --columns", diff_column_names()},
+                                        {"--by", choosing_axes()},
+                                        {"--where", {}},
+                                        {"list --kernel", {}}};  // files
   for (const std::string& axis : choosing_axes()) names["--where"].push_back(axis + "=");
   for (const Axis* axis : axes_of(Workload::kLayer))
     names.emplace(axis->flag, names_in(axis->allowed));
@@ -99,10 +103,9 @@ Completed complete(const CLI::App& command) {
       const std::string flag = "--" + name;
       completed.flags += (completed.flags.empty() ? "" : " ") + flag;
       Names names = choices_in(option->get_type_name());
-      for (const std::string& key : {command.get_name() + " " + flag, flag}) {
-        const auto found = known.find(key);
-        if (names.empty() && found != known.end()) names = found->second;
-      }
+      auto found = known.find(command.get_name() + " " + flag);
+      if (found == known.end()) found = known.find(flag);
+      if (names.empty() && found != known.end()) names = found->second;
       if (!names.empty() && option->get_items_expected_max() != 0) {
         completed.values[flag] = fmt::format("{}", fmt::join(names, " "));
       }
@@ -132,6 +135,7 @@ std::string bash_completion(const CLI::App& program) {
       "  local current=${{COMP_WORDS[COMP_CWORD]}} previous=${{COMP_WORDS[COMP_CWORD - 1]}}\n"
       "  local command=${{COMP_WORDS[1]}}\n"
       "  if ((COMP_CWORD == 1)); then {}; return; fi\n"
+      "  if [[ $previous == --kernel && $current == */* ]]; then previous=; fi  # a library\n"
       "  case \"$command $previous\" in\n{}  esac\n"
       "  if [[ $current == -* ]]; then\n    case $command in\n{}    esac\n"
       "  elif [[ $command == completion ]]; then\n    {}\n"

@@ -148,14 +148,21 @@ class Completion(unittest.TestCase):
 
     def test_bash_completes_files_elsewhere(self):
         script = run(PROGRAM, "completion", "bash")
-        with tempfile.TemporaryDirectory() as folder:
-            (pathlib.Path(folder) / "today.json").touch()
-            offered = run(
-                "bash", "--norc", "-c",
-                f"{script}\nCOMP_WORDS=(sparkbench report to); COMP_CWORD=2; _sparkbench\n"
-                'printf "%s\\n" "${COMPREPLY[@]}"', cwd=folder,
-            )
-        self.assertEqual(offered.split(), ["today.json"])
+        lines = (
+            ("report to", "today.json"),
+            ("sweep --kernel ./mi", "./mine.so"),
+            ("list --kernel mi", "mine.so"),
+        )
+        for line, wanted in lines:
+            with tempfile.TemporaryDirectory() as folder:
+                for name in ("today.json", "mine.so"):
+                    (pathlib.Path(folder) / name).touch()
+                offered = run(
+                    "bash", "--norc", "-c",
+                    f"{script}\nCOMP_WORDS=(sparkbench {line}); COMP_CWORD={len(line.split())}\n"
+                    '_sparkbench\nprintf "%s\\n" "${COMPREPLY[@]}"', cwd=folder,
+                )
+            self.assertEqual(offered.split(), [wanted])
 
 
 if __name__ == "__main__":

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <sstream>
+
 #include <set>
 
 namespace sparkbench {
@@ -77,6 +79,8 @@ TEST(Fnv1a, GivesThePublishedValues) {
   EXPECT_EQ(fnv1a(""), 0xcbf29ce484222325u);
   EXPECT_EQ(fnv1a("a"), 0xaf63dc4c8601ec8cu);
   EXPECT_EQ(fnv1a("foobar"), 0x85944171f73967e8u);
+  std::istringstream stream("foobar");
+  EXPECT_EQ(fnv1a(stream), 0x85944171f73967e8u);
 }
 
 TEST(Hex, HasSixteenDigits) {

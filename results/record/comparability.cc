@@ -111,10 +111,15 @@ std::string joined(const std::set<std::string>& texts) {
   return text.empty() ? kUnknown : text;
 }
 
-/// Whether a library is the kernel itself, which the user built, and not what it calls.
+/// Whether a library is the kernel itself, which its user built: one of its files, or its version.
 bool is_kernels_own(const std::string& kernel, const std::string& library,
-                    const std::set<std::string>& versions) {
-  return kernel == library || std::ranges::any_of(versions, is_file_hash);
+                    const Versions::mapped_type& of_kernel) {
+  const auto is_file = [](const auto& each) {
+    return std::ranges::any_of(each.second, is_file_hash);
+  };
+  const auto found = of_kernel.find(library);
+  if (found == of_kernel.end()) return false;
+  return is_file(*found) || (library == kernel && std::ranges::any_of(of_kernel, is_file));
 }
 
 /// For the kernels with cases in both runs: {first's, second's} versions of what they call or, with
@@ -131,9 +136,9 @@ std::pair<Texts, Texts> version_texts(const RunRecord& first, const RunRecord& s
     for (const auto& [name, ignored] : versions[record.kernel]) names.insert(name);
     for (const auto& [name, ignored] : other_versions[record.kernel]) names.insert(name);
     for (const std::string& name : names) {
-      std::set<std::string> all = versions[record.kernel][name];
-      all.merge(std::set<std::string>(other_versions[record.kernel][name]));
-      if (is_kernels_own(record.kernel, name, all) != is_own) continue;
+      const bool is_kernel = is_kernels_own(record.kernel, name, versions[record.kernel]) ||
+                             is_kernels_own(record.kernel, name, other_versions[record.kernel]);
+      if (is_kernel != is_own) continue;
       const std::string field = "libraries of " + record.kernel + ": " + name;
       texts.first[field] = joined(versions[record.kernel][name]);
       texts.second[field] = joined(other_versions[record.kernel][name]);

@@ -60,6 +60,24 @@ TEST(Comparability, IsOfTheLibrariesThatEachKernelCalls) {
   EXPECT_EQ(spelled(find_differences(gpu_run(), other)), Lines());
 }
 
+/// Like another build of this project, and on emulated devices too.
+TEST(Comparability, IsOfTheBuildOfAUsersKernel) {
+  for (const DeviceKind kind : {DeviceKind::kGpu, DeviceKind::kEmulated}) {
+    RunRecord run = gpu_run();
+    run.environment.device.kind = kind;
+    run.cases[0].kernel = "mine";
+    run.cases[0].libraries = Libraries{{"mine", "1"}, {"a.so", file_hash_text("01")}};
+    RunRecord other = run;
+    EXPECT_EQ(spelled(find_differences(run, other)), Lines());
+    other.cases[0].libraries = Libraries{{"mine", "2"}, {"a.so", file_hash_text("02")}};
+    EXPECT_EQ(spelled(find_differences(run, other)),
+              Lines({"build libraries of mine: a.so fnv1a 01 fnv1a 02",
+                     "build libraries of mine: mine 1 2"}));
+    other.cases.erase(other.cases.begin());
+    EXPECT_EQ(spelled(find_differences(run, other)), Lines());
+  }
+}
+
 TEST(Comparability, IsOfDriverPowerLimitAndEcc) {
   RunRecord other = gpu_run();
   other.environment.driver_version = "570.1";

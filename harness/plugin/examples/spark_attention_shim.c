@@ -18,10 +18,17 @@
 #include "kernels/api/spark_attention.h"
 
 /* The library's functions, each by its own type. */
-#define FOR_EACH_FUNCTION(DO)                                                     \
-  DO(supports)                                                                    \
-  DO(workspace_bytes) DO(forward_with_workspace) DO(backward) DO(varlen_supports) \
-      DO(varlen_workspace_bytes) DO(varlen_forward) DO(varlen_backward) DO(last_error) DO(version)
+#define FOR_EACH_FUNCTION(DO) \
+  DO(supports)                \
+  DO(workspace_bytes)         \
+  DO(forward_with_workspace)  \
+  DO(backward)                \
+  DO(varlen_supports)         \
+  DO(varlen_workspace_bytes)  \
+  DO(varlen_forward)          \
+  DO(varlen_backward)         \
+  DO(last_error)              \
+  DO(version)
 
 #ifdef __GNUC__
 #define TYPE_OF(function) __typeof__(&spark_attention_##function)
