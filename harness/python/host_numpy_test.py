@@ -80,6 +80,13 @@ KERNELS = """
             kept[key] = right(q, k, v, sees=sees, softmax_scale=softmax_scale)
         return kept[key]
 
+    @faulty("stale-by-address")
+    def stale_by_address(q, k, v, *, sees, softmax_scale, kept={}):
+        key = q.ctypes.data
+        if key not in kept:
+            kept[key] = right(q, k, v, sees=sees, softmax_scale=softmax_scale)
+        return kept[key]
+
     @faulty("unwritten")
     def unwritten(q, k, v, *, kept=[]):
         kept.append(numpy.full(q.shape, numpy.nan, numpy.float16))
@@ -170,7 +177,7 @@ class RightFunctions(unittest.TestCase):
 
 class WrongFunctions(unittest.TestCase):
     def test_are_incorrect(self):
-        for name in ("wrong_scale", "wrong_lse", "stale", "unwritten"):
+        for name in ("wrong_scale", "wrong_lse", "stale", "stale_by_address", "unwritten"):
             with self.subTest(name):
                 ran = sweep(FILES, f"kernels.py:{name}", "--seqlen", "17")
                 self.assertEqual((ran.status, statuses(ran)), (1, ["incorrect"]), ran)

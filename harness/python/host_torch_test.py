@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """`python -m sparkbench` with PyTorch functions on an emulated device, in the host's memory."""
 
+import re
 import unittest
 
 import test_host
@@ -60,6 +61,17 @@ FILES = {"kernels.py": KERNELS}
 
 def statuses(ran):
     return [case["status"] for case in ran.cases]
+
+
+class Readme(unittest.TestCase):
+    def test_first_function_is_ok(self):
+        page = test_host.FOLDER / "README.md"
+        if not page.exists():
+            self.skipTest("no README here")
+        text = re.search(r"^```python\n(# mine\.py\n.*?)^```", page.read_text(), re.M | re.S).group(1)
+        ran = sweep({"mine.py": text}, "mine.py:attention", "--seqlen", "33", "--causal", "both",
+                    "--pass", "fwd,bwd")  # fmt: skip
+        self.assertEqual((ran.status, statuses(ran)), (0, ["ok"] * 4), ran)
 
 
 class Torch(unittest.TestCase):

@@ -111,7 +111,9 @@ class Torch:
             self.torch.cuda.empty_cache()
 
     def is_out_of_memory(self, error):
-        return isinstance(error, (MemoryError, self.torch.cuda.OutOfMemoryError))
+        if isinstance(error, (MemoryError, self.torch.cuda.OutOfMemoryError)):
+            return True
+        return isinstance(error, RuntimeError) and "can't allocate memory" in str(error)  # the host's
 
 
 class NumPy:

@@ -35,10 +35,7 @@ def sdpa(name, problem):
                 q, k, v, dropout_p=dropout_p, scale=softmax_scale, **hidden
             )
 
-    def with_options(q, k, v, *, softmax_scale, dropout_p):
-        return attention(q, k, v, softmax_scale=softmax_scale, dropout_p=dropout_p)
-
-    return with_options
+    return attention
 
 
 def cudnn_version():
@@ -46,11 +43,11 @@ def cudnn_version():
     return f"torch {torch.__version__}, cuDNN {number // 10000}.{number // 100 % 100}.{number % 100}"
 
 
-ALL_BUT_DETERMINISTIC = {"prepare": True, "dropout": True, "gqa": True}
+SDPA_TAKES = {"prepare": True, "dropout": True, "gqa": True}
 
 
 @sparkbench.kernel(
-    name="torch-math", version=version_of("torch"), masks=sparkbench.MASKS, **ALL_BUT_DETERMINISTIC
+    name="torch-math", version=version_of("torch"), masks=sparkbench.MASKS, **SDPA_TAKES
 )
 def torch_math(problem):
     """scaled_dot_product_attention, unfused"""
@@ -59,7 +56,7 @@ def torch_math(problem):
 
 @sparkbench.kernel(
     name="torch-efficient", version=version_of("torch"), backends=("cuda",), varlen=True,
-    masks=("full", "causal", "window", "pattern"), **ALL_BUT_DETERMINISTIC,
+    masks=("full", "causal", "window", "pattern"), **SDPA_TAKES,
 )  # fmt: skip
 def torch_efficient(problem):
     """scaled_dot_product_attention, memory-efficient (CUTLASS)"""
@@ -78,7 +75,7 @@ def why_not_efficient(problem):
 
 @sparkbench.kernel(
     name="torch-flash", version=version_of("torch"), backends=("cuda",), varlen=True,
-    masks=("full", "causal", "window", "band"), **ALL_BUT_DETERMINISTIC,
+    masks=("full", "causal", "window", "band"), **SDPA_TAKES,
 )  # fmt: skip
 def torch_flash(problem):
     """scaled_dot_product_attention, FlashAttention-2"""
@@ -90,7 +87,7 @@ def torch_flash(problem):
 
 @sparkbench.kernel(
     name="torch-cudnn", version=cudnn_version, backends=("cuda",), masks=("full", "causal"),
-    **ALL_BUT_DETERMINISTIC,
+    **SDPA_TAKES,
 )  # fmt: skip
 def torch_cudnn(problem):
     """scaled_dot_product_attention, cuDNN"""

@@ -33,7 +33,7 @@ def forward_kernel(Q, K, V, O, LSE, SEEN, LISTS, COUNTS, scale, q_b, q_s, q_h, k
         k = load_tile(K + b * k_b + h // GROUP * k_h, keys, dims, k_s, N, D)
         s = tl.dot(q, tl.trans(k)) * (scale * LOG2E)
         at = SEEN + (mask_head * TILES * BLOCK_M + rows[:, None]).to(tl.int64) * N_SEEN + keys[None]
-        is_cut = (entry % 2 == 1) & (rows[:, None] >= 0) & (keys[None] >= 0)
+        is_cut = rows[:, None] * 0 + keys[None] * 0 + entry % 2 == 1
         s = tl.where(tl.load(at, mask=is_cut, other=1) != 0, s, float("-inf"))
         m_new = tl.maximum(m, tl.max(s, 1))
         m_safe = tl.where(m_new == float("-inf"), 0.0, m_new)
@@ -56,7 +56,7 @@ def lists_of(problem):
     tiles = seen.unflatten(1, (-1, BLOCK)).unflatten(3, (-1, BLOCK))
     some, every = tiles.any(4).any(2), tiles.all(4).all(2)
     counts = some.sum(-1, dtype=torch.int32)
-    order = (~some).to(torch.uint8).sort(-1, stable=True).indices[..., : max(1, int(counts.max()))]
+    order = (~some).to(torch.uint8).sort(dim=-1, stable=True).indices[..., : max(1, int(counts.max()))]
     lists = (2 * order + (~every).gather(-1, order)).to(torch.int32).contiguous()
     return seen.to(torch.uint8).contiguous(), lists, counts.contiguous()
 
