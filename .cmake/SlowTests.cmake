@@ -27,5 +27,5 @@ set(SPARKBENCH_SLOW_TESTS
     unfused_test validation_test volta_backward_relay_test volta_backward_test
     volta_dropout_offset_test volta_forward_test volta_group_test volta_instance_launch_test
     volta_mask_test volta_ordered_test volta_packed_test volta_passes_test volta_short_blocks_test
-    volta_sparse_parts_test volta_sparse_relay_test volta_sparse_test volta_strided_test
+    volta_sparse_parts_test volta_sparse_test volta_strided_test
     volta_traffic_test warp_walk_test wgmma_test widths_test worker_faults_test)

@@ -68,14 +68,13 @@ struct Outputs {
   }
 };
 
-Outputs run(const ChainUnderTest& chain, const Case& of, EmulationOptions options = {},
-            const BackwardSample& sample = {}) {
-  options.profile = &chain.profile;
+Outputs run(const Case& of, EmulationOptions options = {}, const BackwardSample& sample = {}) {
+  options.profile = &chain_profile();
   Outputs out{std::vector<Half>(of.problem.q_elements(), kUntouched),
               std::vector<Half>(of.problem.k_elements(), kUntouched),
               std::vector<Half>(of.problem.k_elements(), kUntouched),
               {}};
-  out.report = chain.kernel.backward.emulate(
+  out.report = chain().backward.emulate(
       of.problem,
       contiguous_tensors(of.problem, of.inputs.q.data(), of.inputs.k.data(), of.inputs.v.data(),
                          of.forward.o.data(), of.d_o.data(), of.forward.lse.data(), out.dq.data(),
@@ -84,9 +83,9 @@ Outputs run(const ChainUnderTest& chain, const Case& of, EmulationOptions option
   return out;
 }
 
-void expect_correct(const ChainUnderTest& chain, const Problem& problem) {
+void expect_correct(const Problem& problem) {
   const Case of(problem);
-  const Outputs out = run(chain, of, {.schedule_seed = 5});
+  const Outputs out = run(of, {.schedule_seed = 5});
   EXPECT_EQ(out.report.findings_total, 0u)
       << (out.report.findings.empty() ? "" : out.report.findings.front().message);
   for (const SiteCounters& site : out.report.sites) {
@@ -95,7 +94,7 @@ void expect_correct(const ChainUnderTest& chain, const Problem& problem) {
   const GradientRows rows = all_gradient_rows(problem);
   const ExactGradients want = exact_backward(problem, of.view(), rows);
   const HalfGradients unfused =
-      unfused_fp16_backward(problem, of.view(), rows, {chain.profile, Accumulator::kFp32});
+      unfused_fp16_backward(problem, of.view(), rows, {chain_profile(), Accumulator::kFp32});
   const GradientErrors error =
       gradient_errors(gather_gradients(problem, {out.dq, out.dk, out.dv}, rows), want);
   EXPECT_EQ(why_incorrect(error, gradient_errors(unfused, want), {}), "")
@@ -105,67 +104,54 @@ void expect_correct(const ChainUnderTest& chain, const Problem& problem) {
 
 using Shape = std::array<int, 2>;  // seqlen_q, seqlen_k
 
-class AcsrBackward : public testing::TestWithParam<std::tuple<const char*, int, Shape>> {
- protected:
-  static ChainUnderTest chain() { return chain_of(std::get<0>(GetParam())); }
-};
+class AcsrBackward : public testing::TestWithParam<std::tuple<int, Shape>> {};
 
 TEST_P(AcsrBackward, MatchesTheDefinitionForEveryAcsr) {
-  const auto [instruction, head_dim, lengths] = GetParam();
+  const auto [head_dim, lengths] = GetParam();
   auto cell = static_cast<std::size_t>(head_dim + lengths[0]) / 64;
   for (const std::string_view spec :
        {"full", "causal", "window:37", "band:20:5", "blocked:32", "chunk:50", "strided:7",
         "strided:64", "causal-strided:16", "dilated:5:3", "documents:30"}) {
     if (!is_tried(cell++, 3)) continue;
     SCOPED_TRACE(testing::Message() << spec << ", " << lengths[0] << " x " << lengths[1]);
-    expect_correct(chain(), problem_of(spec, lengths[0], lengths[1], head_dim));
+    expect_correct(problem_of(spec, lengths[0], lengths[1], head_dim));
   }
   SCOPED_TRACE("heads by turns");
-  expect_correct(chain(),
-                 problem_of("window:9/strided:3/full", lengths[0], lengths[1], head_dim, 4));
+  expect_correct(problem_of("window:9/strided:3/full", lengths[0], lengths[1], head_dim, 4));
 }
 
 /// Rows of 0, 1 and 2 times 64, so that each pattern is tried at each head_dim.
 INSTANTIATE_TEST_SUITE_P(
     Lengths, AcsrBackward,
-    testing::Combine(kEachChain, testing::Values(64, 128),
+    testing::Combine(testing::Values(64, 128),
                      testing::ValuesIn(with_nightly<Shape>({{1, 1}, {65, 129}, {128, 128}},
                                                            {{63, 127}, {193, 2}}))));
 INSTANTIATE_TEST_SUITE_P(HeadDims, AcsrBackward,
-                         testing::Combine(kEachChain,
-                                          testing::ValuesIn(with_nightly<int>({72}, {8})),
+                         testing::Combine(testing::ValuesIn(with_nightly<int>({72}, {8})),
                                           testing::Values(Shape{65, 129})));
 
-using AcsrBackwardBits = EachChain;
-INSTANTIATE_TEST_SUITE_P(Chains, AcsrBackwardBits, kEachChain);
-using AcsrBackwardSupport = EachChain;
-INSTANTIATE_TEST_SUITE_P(Chains, AcsrBackwardSupport, kEachChain);
-using AcsrBackwardRows = EachChain;
-INSTANTIATE_TEST_SUITE_P(Chains, AcsrBackwardRows, kEachChain);
-
 /// Rows of more values than a warp keeps in registers.
-TEST_P(AcsrBackwardRows, OfManyValuesAreReadTwice) {
+TEST(AcsrBackwardRows, OfManyValuesAreReadTwice) {
   Problem problem = problem_of("full", 4, 2100, 64);
   problem.batch = problem.heads = problem.heads_k = 1;
-  expect_correct(chain(), problem);
+  expect_correct(problem);
 }
 
-TEST_P(AcsrBackwardBits, DoNotDependOnScheduleOrWorkers) {
+TEST(AcsrBackwardBits, DoNotDependOnScheduleOrWorkers) {
   const Case of(problem_of("causal-strided:5", 131, 131, 64));
-  const Outputs first = run(chain(), of);
-  for (const std::uint64_t seed : {1u, 2u})
-    EXPECT_EQ(run(chain(), of, {.schedule_seed = seed}), first);
-  EXPECT_EQ(run(chain(), of, {.workers = 1}), first);
+  const Outputs first = run(of);
+  for (const std::uint64_t seed : {1u, 2u}) EXPECT_EQ(run(of, {.schedule_seed = seed}), first);
+  EXPECT_EQ(run(of, {.workers = 1}), first);
 }
 
-TEST_P(AcsrBackwardBits, OfASampleAreThoseOfTheWhole) {
+TEST(AcsrBackwardBits, OfASampleAreThoseOfTheWhole) {
   for (const char* const spec : {"window:40", "strided:9"}) {
     SCOPED_TRACE(spec);
     const Case of(problem_of(spec, 300, 300, 64));
     const Problem& problem = of.problem;
-    const Outputs whole = run(chain(), of);
+    const Outputs whole = run(of);
     // Queries 128 to 255 of head 2, keys 0 to 127 of key head 1.
-    const Outputs sample = run(chain(), of, {}, {{{1, 2, 0}}, {{0, 1, 0}}});
+    const Outputs sample = run(of, {}, {{{1, 2, 0}}, {{0, 1, 0}}});
     EXPECT_TRUE(sample.report.is_sample);
     for (int row = 128; row < 256; ++row) {
       const std::size_t at = row_offset(0, row, 2, 300, problem.heads, 64);
@@ -209,17 +195,15 @@ TEST(AcsrKeys, AreInBlocksWithTheirRows) {
   }
 }
 
-TEST_P(AcsrBackwardSupport, HasTwoValuesOfEachPair) {
+TEST(AcsrBackwardSupport, HasTwoValuesOfEachPair) {
   const Problem problem = problem_of("full", 128, 64, 64);
   const std::uint64_t values = 4 * 128 * 64 * 2, rows = 128 * 16, blocks = 32, keys = 32;
-  EXPECT_EQ(chain().kernel.workspace_bytes(problem, Pass::kBackward, false),
+  EXPECT_EQ(chain().workspace_bytes(problem, Pass::kBackward, false),
             2 * values + rows + blocks + keys);
   const Problem turns = problem_of("full/causal", 64, 64, 64);
-  const int sm = std::string_view(GetParam()) == "wgmma" ? 90 : 70;
   EXPECT_EQ(
       chain()
-          .kernel
-          .supports(turns, {.sm = sm, .shared_bytes_per_block = 96 << 10, .is_emulated = true})
+          .supports(turns, {.sm = 70, .shared_bytes_per_block = 96 << 10, .is_emulated = true})
           .why_not,
       "patterns by turns where heads share keys");
 }

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/acsr/emulated_steps.h"
 #include "kernels/acsr/head_dims.h"
 #include "kernels/launch/pass_regions.h"
 
@@ -22,9 +23,8 @@ using Blocks = std::set<std::array<int, 3>>;
 /// What both passes have: a mask's rows, and memory for a value of each pair.
 class EmulatedChain {
  public:
-  EmulatedChain(const EmulatedSteps& steps, const Problem& problem, const EmulationOptions& options)
-      : steps_(steps),
-        problem_(problem),
+  EmulatedChain(const Problem& problem, const EmulationOptions& options)
+      : problem_(problem),
         options_(options),
         rows_(problem),
         tables_(rows_.all_bytes()),
@@ -54,21 +54,20 @@ class EmulatedChain {
   }
 
   EmulationReport scores(const ChainParams& params, const Blocks& blocks, const Regions& regions) {
-    return launch_rows(steps_.scores, false, params, blocks, regions);
+    return launch_rows(scores_step(problem_, params), false, params, blocks, regions);
   }
   EmulationReport softmax(const ChainParams& params, const Blocks& blocks, const Regions& regions) {
-    return launch_rows(steps_.softmax, true, params, blocks, regions);
+    return launch_rows(softmax_step(params), true, params, blocks, regions);
   }
   EmulationReport output(const ChainParams& params, const Blocks& blocks, const Regions& regions) {
-    return launch_rows(steps_.output, true, params, blocks, regions);
+    return launch_rows(output_step(problem_, params), true, params, blocks, regions);
   }
 
  protected:
-  EmulationReport launch_rows(EmulatedSteps::Make make, bool reads_values,
+  EmulationReport launch_rows(const EmulatedStep& step, bool reads_values,
                               const ChainParams& params, const Blocks& blocks,
                               const Regions& regions) {
-    return launch_rows(make(problem_, rows_, params), blocks,
-                       with_values(regions, params.values, reads_values));
+    return launch_rows(step, blocks, with_values(regions, params.values, reads_values));
   }
   EmulationReport launch_rows(const EmulatedStep& step, const Blocks& blocks, Regions regions) {
     LaunchShape shape;
@@ -93,7 +92,6 @@ class EmulatedChain {
     return emulate(shape, regions, options_, kernel);
   }
 
-  const EmulatedSteps& steps_;
   const Problem& problem_;
   const EmulationOptions& options_;
   MaskRows rows_;
@@ -119,9 +117,8 @@ class EmulatedForward : public EmulatedChain {
 
 class EmulatedBackward : public EmulatedChain {
  public:
-  EmulatedBackward(const EmulatedSteps& steps, const Problem& problem,
-                   const EmulationOptions& options)
-      : EmulatedChain(steps, problem, options), keys_(problem, rows_), gradients_(values_) {
+  EmulatedBackward(const Problem& problem, const EmulationOptions& options)
+      : EmulatedChain(problem, options), keys_(problem, rows_), gradients_(values_) {
     const std::vector<std::byte> of_keys = keys_.all_bytes();
     tables_.insert(tables_.end(), of_keys.begin(), of_keys.end());
   }
@@ -162,13 +159,12 @@ class EmulatedBackward : public EmulatedChain {
   }
   EmulationReport differentiate(const GradientParams& params, const Blocks& rows,
                                 const Regions& regions) {
-    return launch_rows(
-        steps_.softmax_gradient(problem_, rows_, params.scores, params.probabilities), rows,
-        with_probabilities(with_values(regions, gradients_.data(), true)));
+    return launch_rows(softmax_gradient_step(params.scores, params.probabilities), rows,
+                       with_probabilities(with_values(regions, gradients_.data(), true)));
   }
   EmulationReport key_gradient(const ChainParams& params, const Blocks& blocks,
                                const Regions& regions) {
-    const EmulatedStep step = steps_.key_gradient(problem_, rows_, params);
+    const EmulatedStep step = key_gradient_step(problem_, params);
     LaunchShape shape;
     shape.kernel = step.id;
     shape.grid = {keys_.blocks_of_head(), problem_.key_heads(), problem_.batch};
@@ -227,16 +223,16 @@ class EmulatedBackward : public EmulatedChain {
 
 }  // namespace
 
-EmulationReport emulate_forward(const EmulatedSteps& steps, const Problem& problem,
-                                const ForwardTensors& tensors, const EmulationOptions& options,
+EmulationReport emulate_forward(const Problem& problem, const ForwardTensors& tensors,
+                                const EmulationOptions& options,
                                 std::span<const SampleTile> tiles) {
-  return EmulatedForward(steps, problem, options).run(tensors, tiles);
+  return EmulatedForward(problem, options).run(tensors, tiles);
 }
 
-EmulationReport emulate_backward(const EmulatedSteps& steps, const Problem& problem,
-                                 const BackwardTensors& tensors, const EmulationOptions& options,
+EmulationReport emulate_backward(const Problem& problem, const BackwardTensors& tensors,
+                                 const EmulationOptions& options, bool /*is_deterministic*/,
                                  const BackwardSample& sample) {
-  return EmulatedBackward(steps, problem, options).run(tensors, sample);
+  return EmulatedBackward(problem, options).run(tensors, sample);
 }
 
 }  // namespace sparkbench::acsr

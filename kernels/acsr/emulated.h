@@ -3,8 +3,8 @@
 
 #include <span>
 
-#include "kernels/acsr/emulated_steps.h"
 #include "kernels/base/sample.h"
+#include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/problem/tensors.h"
 
 namespace sparkbench::acsr {
@@ -12,15 +12,14 @@ namespace sparkbench::acsr {
 /// `tensors` are host pointers. Computes the rows of `tiles`, none means all, and others of their
 /// classes. Throws std::invalid_argument as MaskRows does and for a head_dim that no instance
 /// serves.
-EmulationReport emulate_forward(const EmulatedSteps& steps, const Problem& problem,
-                                const ForwardTensors& tensors, const EmulationOptions& options,
-                                std::span<const SampleTile> tiles);
+EmulationReport emulate_forward(const Problem& problem, const ForwardTensors& tensors,
+                                const EmulationOptions& options, std::span<const SampleTile> tiles);
 
 /// The same of a backward pass. P, which a GPU has from the forward pass, is computed first, and is
 /// no part of the report; O and LSE are not read. Of a sample, rows that others of it need are
-/// computed, too.
-EmulationReport emulate_backward(const EmulatedSteps& steps, const Problem& problem,
-                                 const BackwardTensors& tensors, const EmulationOptions& options,
+/// computed, too. Every pass is deterministic.
+EmulationReport emulate_backward(const Problem& problem, const BackwardTensors& tensors,
+                                 const EmulationOptions& options, bool is_deterministic,
                                  const BackwardSample& sample);
 
 }  // namespace sparkbench::acsr

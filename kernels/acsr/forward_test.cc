@@ -30,13 +30,13 @@ struct Outputs {
 
 constexpr Half kUntouched{0x7fff};
 
-Outputs run(const ChainUnderTest& chain, const Problem& problem, const OwnedInputs& inputs,
-            EmulationOptions options = {}, std::span<const SampleTile> tiles = {}) {
-  options.profile = &chain.profile;
+Outputs run(const Problem& problem, const OwnedInputs& inputs, EmulationOptions options = {},
+            std::span<const SampleTile> tiles = {}) {
+  options.profile = &chain_profile();
   Outputs outputs;
   outputs.o.assign(problem.q_elements(), kUntouched);
   outputs.lse.assign(problem.lse_elements(), -7.0f);
-  outputs.report = chain.kernel.forward.emulate(
+  outputs.report = chain().forward.emulate(
       problem,
       contiguous_tensors(problem, inputs.q.data(), inputs.k.data(), inputs.v.data(),
                          outputs.o.data(), outputs.lse.data()),
@@ -52,15 +52,15 @@ void expect_clean(const EmulationReport& report) {
   }
 }
 
-void expect_correct(const ChainUnderTest& chain, const Problem& problem) {
+void expect_correct(const Problem& problem) {
   const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 7);
-  const Outputs outputs = run(chain, problem, inputs, {.schedule_seed = 5});
+  const Outputs outputs = run(problem, inputs, {.schedule_seed = 5});
   expect_clean(outputs.report);
   const std::vector<QueryRow> rows = all_rows(problem);
   const ForwardInputs views{inputs.q, inputs.k, inputs.v};
   const ExactRows want = exact_forward(problem, views, rows);
   const ForwardRows unfused =
-      unfused_fp16_forward(problem, views, rows, {chain.profile, Accumulator::kFp32});
+      unfused_fp16_forward(problem, views, rows, {chain_profile(), Accumulator::kFp32});
   const ErrorMetrics error =
       error_metrics(gather_rows(problem, outputs.o, outputs.lse, rows), want);
   EXPECT_EQ(why_incorrect(error, error_metrics(unfused, want), {}), "")
@@ -80,13 +80,10 @@ Problem problem_of(std::string_view spec, int seqlen_q, int seqlen_k, int head_d
 
 using Shape = std::array<int, 2>;  // seqlen_q, seqlen_k
 
-class AcsrForward : public testing::TestWithParam<std::tuple<const char*, int, Shape>> {
- protected:
-  static ChainUnderTest chain() { return chain_of(std::get<0>(GetParam())); }
-};
+class AcsrForward : public testing::TestWithParam<std::tuple<int, Shape>> {};
 
 TEST_P(AcsrForward, MatchesTheDefinitionForEveryAcsr) {
-  const auto [instruction, head_dim, lengths] = GetParam();
+  const auto [head_dim, lengths] = GetParam();
   auto cell = static_cast<std::size_t>(head_dim + lengths[0]) / 64;
   for (const std::string_view spec :
        {"full", "causal", "window:37", "band:20:5", "prefix:9", "blocked:32", "chunk:50",
@@ -96,48 +93,36 @@ TEST_P(AcsrForward, MatchesTheDefinitionForEveryAcsr) {
     SCOPED_TRACE(testing::Message() << spec << ", " << lengths[0] << " x " << lengths[1]);
     Problem problem = problem_of(spec, lengths[0], lengths[1], head_dim);
     if (problem.sparse->pattern.unions.size() > 1) problem.heads_k = problem.heads;
-    expect_correct(chain(), problem);
+    expect_correct(problem);
   }
 }
 
 /// Rows of 0, 1 and 2 times 64, so that each pattern is tried at each head_dim.
 INSTANTIATE_TEST_SUITE_P(
     Lengths, AcsrForward,
-    testing::Combine(kEachChain, testing::Values(64, 128),
+    testing::Combine(testing::Values(64, 128),
                      testing::ValuesIn(with_nightly<Shape>({{1, 1}, {127, 63}, {129, 65}},
                                                            {{128, 64}, {131, 131}, {2, 193}}))));
 INSTANTIATE_TEST_SUITE_P(HeadDims, AcsrForward,
-                         testing::Combine(kEachChain,
-                                          testing::ValuesIn(with_nightly<int>({72}, {8, 40, 120})),
+                         testing::Combine(testing::ValuesIn(with_nightly<int>({72}, {8, 40, 120})),
                                           testing::Values(Shape{129, 65})));
 
-using AcsrForwardBits = EachChain;
-INSTANTIATE_TEST_SUITE_P(Chains, AcsrForwardBits, kEachChain);
-using AcsrForwardMasks = EachChain;
-INSTANTIATE_TEST_SUITE_P(Chains, AcsrForwardMasks, kEachChain);
-using AcsrForwardRows = EachChain;
-INSTANTIATE_TEST_SUITE_P(Chains, AcsrForwardRows, kEachChain);
-using AcsrForwardTensors = EachChain;
-INSTANTIATE_TEST_SUITE_P(Chains, AcsrForwardTensors, kEachChain);
-using AcsrWorkspace = EachChain;
-INSTANTIATE_TEST_SUITE_P(Chains, AcsrWorkspace, kEachChain);
-
 /// Rows of more values than a warp keeps in registers.
-TEST_P(AcsrForwardRows, OfManyValuesAreReadTwice) {
+TEST(AcsrForwardRows, OfManyValuesAreReadTwice) {
   for (const char* const spec : {"full", "strided:2"}) {
     SCOPED_TRACE(spec);
     Problem problem = problem_of(spec, 4, 4200, 64);
     problem.batch = problem.heads = problem.heads_k = 1;
-    expect_correct(chain(), problem);
+    expect_correct(problem);
   }
 }
 
 /// What has no pattern: a problem's own mask.
-TEST_P(AcsrForwardMasks, AreTakenWithoutAPattern) {
+TEST(AcsrForwardMasks, AreTakenWithoutAPattern) {
   Problem problem = problem_of("full", 70, 131, 64);
   problem.sparse = nullptr;
   problem.mask = MaskSpec::window(20);
-  expect_correct(chain(), problem);
+  expect_correct(problem);
 }
 
 bool same_bits(const Outputs& a, const Outputs& b) {
@@ -145,33 +130,33 @@ bool same_bits(const Outputs& a, const Outputs& b) {
          std::memcmp(a.lse.data(), b.lse.data(), a.lse.size() * sizeof(float)) == 0;
 }
 
-TEST_P(AcsrForwardBits, DoNotDependOnScheduleOrWorkers) {
+TEST(AcsrForwardBits, DoNotDependOnScheduleOrWorkers) {
   const Problem problem = problem_of("causal-strided:5", 131, 131, 64);
   const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 3);
-  const Outputs first = run(chain(), problem, inputs);
+  const Outputs first = run(problem, inputs);
   for (const std::uint64_t seed : {1u, 2u, 3u}) {
-    EXPECT_TRUE(same_bits(first, run(chain(), problem, inputs, {.schedule_seed = seed})));
+    EXPECT_TRUE(same_bits(first, run(problem, inputs, {.schedule_seed = seed})));
   }
-  EXPECT_TRUE(same_bits(first, run(chain(), problem, inputs, {.workers = 1})));
+  EXPECT_TRUE(same_bits(first, run(problem, inputs, {.workers = 1})));
 }
 
 /// A pattern and the mask that it is.
-TEST_P(AcsrForwardBits, AreThoseOfAnotherNameOfTheMask) {
+TEST(AcsrForwardBits, AreThoseOfAnotherNameOfTheMask) {
   const Problem window = problem_of("window:37", 131, 131, 64);
   const OwnedInputs inputs = make_inputs(window, Distribution::kNormal, 3);
-  const Outputs want = run(chain(), window, inputs);
-  EXPECT_TRUE(same_bits(want, run(chain(), problem_of("band:36:0", 131, 131, 64), inputs)));
-  EXPECT_TRUE(same_bits(run(chain(), problem_of("full", 131, 131, 64), inputs),
-                        run(chain(), problem_of("band:130:130", 131, 131, 64), inputs)));
+  const Outputs want = run(window, inputs);
+  EXPECT_TRUE(same_bits(want, run(problem_of("band:36:0", 131, 131, 64), inputs)));
+  EXPECT_TRUE(same_bits(run(problem_of("full", 131, 131, 64), inputs),
+                        run(problem_of("band:130:130", 131, 131, 64), inputs)));
 }
 
-TEST_P(AcsrForwardBits, OfASampleAreThoseOfTheWhole) {
+TEST(AcsrForwardBits, OfASampleAreThoseOfTheWhole) {
   for (const char* const spec : {"window:40", "strided:9"}) {
     const Problem problem = problem_of(spec, 300, 300, 64);
     const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 3);
-    const Outputs whole = run(chain(), problem, inputs);
+    const Outputs whole = run(problem, inputs);
     const SampleTile tile{1, 2, 0};  // rows 128 to 255
-    const Outputs sample = run(chain(), problem, inputs, {}, {&tile, 1});
+    const Outputs sample = run(problem, inputs, {}, {&tile, 1});
     EXPECT_TRUE(sample.report.is_sample);
     for (const QueryRow& row : all_rows(problem)) {
       const std::size_t at = row_offset(row.batch, row.row, row.head, problem.seqlen_q,
@@ -187,9 +172,9 @@ TEST_P(AcsrForwardBits, OfASampleAreThoseOfTheWhole) {
   }
 }
 
-TEST_P(AcsrForwardBits, AreZeroAndMinusInfinityWithoutAKey) {
+TEST(AcsrForwardBits, AreZeroAndMinusInfinityWithoutAKey) {
   const Problem problem = problem_of("causal", 131, 70, 64);
-  const Outputs outputs = run(chain(), problem, make_inputs(problem, Distribution::kNormal, 3));
+  const Outputs outputs = run(problem, make_inputs(problem, Distribution::kNormal, 3));
   for (const QueryRow& row : all_rows(problem)) {
     if (row.row >= 131 - 70) continue;
     EXPECT_EQ(outputs.lse[row.lse_index(problem)], -std::numeric_limits<float>::infinity());
@@ -199,11 +184,11 @@ TEST_P(AcsrForwardBits, AreZeroAndMinusInfinityWithoutAKey) {
   }
 }
 
-TEST_P(AcsrForwardBits, ShowANanWhereItIsSeen) {
+TEST(AcsrForwardBits, ShowANanWhereItIsSeen) {
   const Problem problem = problem_of("strided:3", 131, 131, 64);
   OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 3);
   inputs.q[row_offset(0, 100, 2, problem.seqlen_q, problem.heads, problem.head_dim)] = Half{0x7e00};
-  const Outputs outputs = run(chain(), problem, inputs);
+  const Outputs outputs = run(problem, inputs);
   for (const QueryRow& row : all_rows(problem)) {
     const bool expected = row.head == 2 && row.row == 100;
     EXPECT_EQ(std::isnan(outputs.lse[row.lse_index(problem)]), expected) << row.row;
@@ -211,10 +196,10 @@ TEST_P(AcsrForwardBits, ShowANanWhereItIsSeen) {
 }
 
 /// Tensors whose heads lie before rows, with room between rows.
-TEST_P(AcsrForwardTensors, MayBeStrided) {
+TEST(AcsrForwardTensors, MayBeStrided) {
   const Problem problem = problem_of("dilated:4:3", 131, 131, 64);
   const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 3);
-  const Outputs want = run(chain(), problem, inputs);
+  const Outputs want = run(problem, inputs);
   constexpr int kRow = 80;
   const auto strided = [&](auto* data, int seqlen, int heads) {
     return TensorView<std::remove_pointer_t<decltype(data)>>{
@@ -243,7 +228,7 @@ TEST_P(AcsrForwardTensors, MayBeStrided) {
                                strided(k.data(), problem.seqlen_k, problem.heads_k),
                                strided(v.data(), problem.seqlen_k, problem.heads_k),
                                strided(o.data(), problem.seqlen_q, problem.heads), got.lse.data()};
-  expect_clean(chain().kernel.forward.emulate(problem, tensors, {.profile = &chain().profile}, {}));
+  expect_clean(chain().forward.emulate(problem, tensors, {.profile = &chain_profile()}, {}));
   EXPECT_EQ(spread(want.o, problem.seqlen_q, problem.heads).size(), o.size());
   const auto view = strided(o.data(), problem.seqlen_q, problem.heads);
   for (const QueryRow& row : all_rows(problem)) {
@@ -257,31 +242,25 @@ TEST_P(AcsrForwardTensors, MayBeStrided) {
 }
 
 /// Scores and probabilities are written once, and read twice and once.
-TEST_P(AcsrForwardBits, AreOfTheBytesOfTheAlgorithm) {
+TEST(AcsrForwardBits, AreOfTheBytesOfTheAlgorithm) {
   Problem problem = problem_of("full", 128, 256, 64);
   problem.batch = problem.heads = problem.heads_k = 1;
   const Counters counters =
-      run(chain(), problem, make_inputs(problem, Distribution::kNormal, 3)).report.counters;
+      run(problem, make_inputs(problem, Distribution::kNormal, 3)).report.counters;
   const std::uint64_t values = 128 * 256 * 2 / 32, row = 64 * 2 / 32;  // sectors
-  const bool is_wgmma = std::string_view(GetParam()) == "wgmma";
-  const std::uint64_t lse = is_wgmma ? 128 / 4 : 128;  // by one lane of a warp, or by four
-  EXPECT_EQ(counters.global_sectors_written, 2 * values + 128 * row + lse);
-  EXPECT_EQ(counters.mma_m8n8k4, is_wgmma ? 0u : 4u * 128 * 256 * 64 / 2048);
-  EXPECT_EQ(counters.wgmma, is_wgmma ? 2u * 4 * (4 * 4) * 2 : 0u);
-  EXPECT_EQ(counters.barriers, is_wgmma ? 2u * 4 + 1 : 2u * 2 * 4);
+  EXPECT_EQ(counters.global_sectors_written, 2 * values + 128 * row + 128);
+  EXPECT_EQ(counters.mma_m8n8k4, 4u * 128 * 256 * 64 / 2048);
+  EXPECT_EQ(counters.barriers, 2u * 2 * 4);
 }
 
-std::string why_not(const ChainUnderTest& chain, const Problem& problem, int sm) {
-  return chain.kernel
+std::string why_not(const Problem& problem, int sm = 70) {
+  return chain()
       .supports(problem, {.sm = sm, .shared_bytes_per_block = 96 << 10, .is_emulated = true})
       .why_not;
 }
 
-using AcsrSupport = EachChain;
-INSTANTIATE_TEST_SUITE_P(Chains, AcsrSupport, kEachChain);
-TEST_P(AcsrSupport, SaysWhyNot) {
-  const int sm = std::string_view(GetParam()) == "wgmma" ? 90 : 70;
-  const auto of = [&](const Problem& problem) { return why_not(chain(), problem, sm); };
+TEST(AcsrSupport, SaysWhyNot) {
+  const auto of = [&](const Problem& problem) { return why_not(problem); };
   EXPECT_EQ(of(problem_of("strided:7", 64, 64, 64)), "");
   EXPECT_EQ(of(problem_of("sink:2+window:4", 64, 64, 64)),
             "the mask sink:2+window:4, which is no ACSR: the keys of row 6 are in no arithmetic "
@@ -295,18 +274,16 @@ TEST_P(AcsrSupport, SaysWhyNot) {
 
 TEST(AcsrSupportOfGpus, IsOfThoseThatHaveTheInstruction) {
   const Problem problem = problem_of("strided:7", 64, 64, 64);
-  EXPECT_EQ(why_not(chain_of("m8n8k4"), problem, 61), "compute capabilities below 7.0");
-  EXPECT_EQ(why_not(chain_of("wgmma"), problem, 80),
-            "compute capabilities other than 9.0 (the instruction is wgmma)");
+  EXPECT_EQ(why_not(problem, 61), "compute capabilities below 7.0");
 }
 
-TEST_P(AcsrWorkspace, IsTheValuesAndTheRows) {
+TEST(AcsrWorkspace, IsTheValuesAndTheRows) {
   const Problem problem = problem_of("full", 128, 64, 64);
   const std::uint64_t values = 4 * 128 * 64 * 2, rows = 128 * 16, blocks = 32;
-  EXPECT_EQ(chain().kernel.workspace_bytes(problem, Pass::kForward, false), values + rows + blocks);
-  EXPECT_EQ(chain().kernel.workspace_bytes(problem_of("sink:2+window:4", 64, 64, 64),
-                                           Pass::kForward, false),
-            0u);
+  EXPECT_EQ(chain().workspace_bytes(problem, Pass::kForward, false), values + rows + blocks);
+  EXPECT_EQ(
+      chain().workspace_bytes(problem_of("sink:2+window:4", 64, 64, 64), Pass::kForward, false),
+      0u);
 }
 
 }  // namespace

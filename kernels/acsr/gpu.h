@@ -7,17 +7,13 @@ struct CUstream_st;
 
 namespace sparkbench::acsr {
 
-/// The chain's kernels, by the instruction of its products, over device pointers. Each is of a
-/// head_dim that some instance serves, and throws CudaError.
-struct GpuSteps {
-  using Launch = void (*)(const Problem& problem, const MaskRows& rows, const ChainParams& params,
-                          CUstream_st* stream);
-  Launch scores, softmax, output;
-  void (*softmax_gradient)(const Problem& problem, const MaskRows& rows, const ChainParams& params,
-                           const Half* probabilities, CUstream_st* stream);
-  Launch key_gradient;
-};
-
-extern const GpuSteps kGpuM8n8k4, kGpuWgmma;
+// The chain's kernels over device pointers. The problem's head_dim is one that some instance
+// serves. Each throws CudaError.
+void launch_scores(const Problem& problem, const ChainParams& params, CUstream_st* stream);
+void launch_softmax(const Problem& problem, const ChainParams& params, CUstream_st* stream);
+void launch_output(const Problem& problem, const ChainParams& params, CUstream_st* stream);
+void launch_softmax_gradient(const Problem& problem, const ChainParams& params,
+                             const Half* probabilities, CUstream_st* stream);
+void launch_key_gradient(const Problem& problem, const ChainParams& params, CUstream_st* stream);
 
 }  // namespace sparkbench::acsr

@@ -1,6 +1,5 @@
 #include "kernels/acsr/volta/instances.h"
 
-#include "kernels/acsr/hopper/instances.h"
 #include "kernels/acsr/instance_table.h"
 
 namespace sparkbench::acsr {
@@ -65,35 +64,12 @@ constexpr KernelInstance key_product(std::string_view symbol, std::string_view i
 #define SPARK_KEY_GRADIENT_ROW(symbol, id, ...) \
   key_product<__VA_ARGS__, KeyGradientTiles<__VA_ARGS__>>(#symbol, id),
 
-/// Of wgmma, a warpgroup of which computes its rows where one of them sees a tile.
-constexpr KernelInstance of_wgmma(KernelInstance of) {
-  of.instruction = MmaInstruction::kWgmma;
-  of.seen_rows = wgmma::kM;
-  of.limits = {};
-  return of;
-}
-
-#define SPARK_HOPPER_SCORES_ROW(symbol, id, ...) \
-  of_wgmma(product<hopper::__VA_ARGS__, hopper::ScoresTiles<hopper::__VA_ARGS__>>(#symbol, id)),
-#define SPARK_HOPPER_SOFTMAX_ROW(symbol, id, ...) \
-  of_wgmma(softmax<hopper::__VA_ARGS__>(#symbol, id)),
-#define SPARK_HOPPER_OUTPUT_ROW(symbol, id, ...) \
-  of_wgmma(product<hopper::__VA_ARGS__, hopper::OutputTiles<hopper::__VA_ARGS__>>(#symbol, id)),
-#define SPARK_HOPPER_KEY_GRADIENT_ROW(symbol, id, ...)                                      \
-  of_wgmma(key_product<hopper::__VA_ARGS__, hopper::KeyGradientTiles<hopper::__VA_ARGS__>>( \
-      #symbol, id)),
-
 constexpr KernelInstance kInstances[] = {
-    SPARK_ACSR_SCORES(SPARK_SCORES_ROW)                            //
-    SPARK_ACSR_SOFTMAX(SPARK_SOFTMAX_ROW)                          //
-    SPARK_ACSR_OUTPUT(SPARK_OUTPUT_ROW)                            //
-    SPARK_ACSR_SOFTMAX_GRADIENT(SPARK_SOFTMAX_ROW)                 //
-    SPARK_ACSR_KEY_GRADIENT(SPARK_KEY_GRADIENT_ROW)                //
-    SPARK_ACSR_HOPPER_SCORES(SPARK_HOPPER_SCORES_ROW)              //
-    SPARK_ACSR_HOPPER_SOFTMAX(SPARK_HOPPER_SOFTMAX_ROW)            //
-    SPARK_ACSR_HOPPER_OUTPUT(SPARK_HOPPER_OUTPUT_ROW)              //
-    SPARK_ACSR_HOPPER_SOFTMAX_GRADIENT(SPARK_HOPPER_SOFTMAX_ROW)   //
-    SPARK_ACSR_HOPPER_KEY_GRADIENT(SPARK_HOPPER_KEY_GRADIENT_ROW)  //
+    SPARK_ACSR_SCORES(SPARK_SCORES_ROW)              //
+    SPARK_ACSR_SOFTMAX(SPARK_SOFTMAX_ROW)            //
+    SPARK_ACSR_OUTPUT(SPARK_OUTPUT_ROW)              //
+    SPARK_ACSR_SOFTMAX_GRADIENT(SPARK_SOFTMAX_ROW)   //
+    SPARK_ACSR_KEY_GRADIENT(SPARK_KEY_GRADIENT_ROW)  //
 };
 
 }  // namespace

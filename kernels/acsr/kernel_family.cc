@@ -1,6 +1,6 @@
 #include "kernels/acsr/kernel_family.h"
 
-#include <limits>
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -9,7 +9,6 @@
 
 #include "kernels/acsr/emulated.h"
 #include "kernels/acsr/gpu.h"
-#include "kernels/acsr/hopper/instances.h"
 #include "kernels/acsr/instance_table.h"
 #include "kernels/acsr/rows_of_mask.h"
 #include "kernels/acsr/volta/instances.h"
@@ -36,8 +35,15 @@ std::string why_no_acsr(const Problem& problem) {
   }
 }
 
-/// Of the chain, whatever makes its products.
-Support supports(const Problem& problem) {
+Support supports(const Problem& problem, const KernelDevice& device) {
+  if (device.sm < traits_of(MmaInstruction::kM8n8k4).first_sm) {
+    return {"compute capabilities below 7.0"};
+  }
+  if (std::string why = why_no_code(device); !why.empty()) return {std::move(why)};
+  if (device.shared_bytes_per_block < kLeastSharedBytes) {
+    return {"blocks of less than " + std::to_string(kLeastSharedBytes >> 10) +
+            " KiB of shared memory"};
+  }
   if (problem.head_dim % kChunkHalves != 0 || problem.head_dim > kMostHeadDim) {
     return {"head_dim " + std::to_string(problem.head_dim) +
             " (multiples of 8 up to 128 are supported)"};
@@ -51,28 +57,6 @@ Support supports(const Problem& problem) {
   }
   if (problem.dropout().threshold != 0) return {"dropout: the chain has none, as SPLAT has none"};
   return {why_no_acsr(problem)};
-}
-
-Support supports_m8n8k4(const Problem& problem, const KernelDevice& device) {
-  if (device.sm < traits_of(MmaInstruction::kM8n8k4).first_sm) {
-    return {"compute capabilities below 7.0"};
-  }
-  if (std::string why = why_no_code(device); !why.empty()) return {std::move(why)};
-  if (device.shared_bytes_per_block < kLeastSharedBytes) {
-    return {"blocks of less than " + std::to_string(kLeastSharedBytes >> 10) +
-            " KiB of shared memory"};
-  }
-  return supports(problem);
-}
-
-Support supports_wgmma(const Problem& problem, const KernelDevice& device) {
-  if (!is_native(MmaInstruction::kWgmma, device.sm)) {
-    return {"compute capabilities other than 9.0 (the instruction is wgmma)"};
-  }
-#ifndef SPARKBENCH_HAS_HOPPER
-  if (!device.is_emulated) return {"a build without code for sm_90 (CUDA 12.0 or newer makes it)"};
-#endif
-  return supports(problem);
 }
 
 /// A value of each pair; of a backward pass two, of which the first begins each.
@@ -92,11 +76,10 @@ std::uint64_t workspace_bytes(const Problem& problem, Pass pass, bool /*is_deter
   return saturating_sum({kept_bytes(problem, rows, pass), rows.bytes(), of_keys});
 }
 
-#ifdef SPARKBENCH_HAS_CUDA
+#ifdef SPARKBENCH_HAS_VOLTA
 class Chain : public PreparedChain {
  public:
-  Chain(const GpuSteps& steps, const Problem& problem, Pass pass)
-      : steps_(steps), problem_(problem), pass_(pass), rows_(problem) {
+  Chain(const Problem& problem, Pass pass) : problem_(problem), pass_(pass), rows_(problem) {
     if (pass != Pass::kForward) keys_.emplace(problem, rows_);
   }
 
@@ -112,9 +95,9 @@ class Chain : public PreparedChain {
                       CUstream_st* stream) const override {
     const ChainParams params =
         chain_params(problem_, tensors, rows_, static_cast<Half*>(kept), tables);
-    steps_.scores(problem_, rows_, params, stream);
-    steps_.softmax(problem_, rows_, params, stream);
-    steps_.output(problem_, rows_, params, stream);
+    launch_scores(problem_, params, stream);
+    launch_softmax(problem_, params, stream);
+    launch_output(problem_, params, stream);
   }
   void launch_backward(const BackwardTensors& tensors, void* kept, const void* tables,
                        CUstream_st* stream) const override {
@@ -122,73 +105,39 @@ class Chain : public PreparedChain {
     Half* const gradients = p + value_bytes(problem_, rows_) / sizeof(Half);
     const GradientParams params =
         gradient_params(problem_, tensors, rows_, keys_.value(), p, gradients, tables);
-    steps_.scores(problem_, rows_, params.scores, stream);
-    steps_.softmax_gradient(problem_, rows_, params.scores, params.probabilities, stream);
-    steps_.output(problem_, rows_, params.dq, stream);
-    steps_.key_gradient(problem_, rows_, params.dv, stream);
-    steps_.key_gradient(problem_, rows_, params.dk, stream);
+    launch_scores(problem_, params.scores, stream);
+    launch_softmax_gradient(problem_, params.scores, params.probabilities, stream);
+    launch_output(problem_, params.dq, stream);
+    launch_key_gradient(problem_, params.dv, stream);
+    launch_key_gradient(problem_, params.dk, stream);
   }
 
  private:
-  const GpuSteps& steps_;
   Problem problem_;
   Pass pass_;
   MaskRows rows_;
   std::optional<MaskKeys> keys_;  // of backward passes
 };
 
-template <const GpuSteps& kSteps>
 std::shared_ptr<const PreparedChain> prepare(const Problem& problem, Pass pass) {
-  return std::make_shared<const Chain>(kSteps, problem, pass);
+  return std::make_shared<const Chain>(problem, pass);
 }
-#endif
-#ifdef SPARKBENCH_HAS_VOLTA
-constexpr ChainFunctions kM8n8k4Chain = {prepare<kGpuM8n8k4>};
 #else
-constexpr ChainFunctions kM8n8k4Chain = {nullptr};
+constexpr std::nullptr_t prepare = nullptr;
 #endif
-#ifdef SPARKBENCH_HAS_HOPPER
-constexpr ChainFunctions kWgmmaChain = {prepare<kGpuWgmma>};
-#else
-constexpr ChainFunctions kWgmmaChain = {nullptr};
-#endif
-
-template <const EmulatedSteps& kSteps>
-EmulationReport emulate(const Problem& problem, const ForwardTensors& tensors,
-                        const EmulationOptions& options, std::span<const SampleTile> tiles) {
-  return emulate_forward(kSteps, problem, tensors, options, tiles);
-}
-template <const EmulatedSteps& kSteps>
-EmulationReport emulate_gradients(const Problem& problem, const BackwardTensors& tensors,
-                                  const EmulationOptions& options, bool /*is_deterministic*/,
-                                  const BackwardSample& sample) {
-  return emulate_backward(kSteps, problem, tensors, options, sample);
-}
 
 constexpr AttentionKernel kKernels[] = {
     {.name = kKernelName,
      .summary = "unfused: R-SDDMM, softmax, R-SpMM over a mask's affine rows, as SPLAT, by m8n8k4",
      .accumulator = Accumulator::kFp32,
      .instruction = MmaInstruction::kM8n8k4,
-     .supports = supports_m8n8k4,
+     .supports = supports,
      .workspace_bytes = workspace_bytes,
-     .forward = {emulate<kEmulatedM8n8k4>, nullptr},
-     .backward = {emulate_gradients<kEmulatedM8n8k4>, nullptr},
+     .forward = {emulate_forward, nullptr},
+     .backward = {emulate_backward, nullptr},
      .packed = {},
      .sparse = {},
-     .chain = kM8n8k4Chain,
-     .is_baseline = true},
-    {.name = hopper::kKernelName,
-     .summary = "the same chain by wgmma",
-     .accumulator = Accumulator::kFp32,
-     .instruction = MmaInstruction::kWgmma,
-     .supports = supports_wgmma,
-     .workspace_bytes = workspace_bytes,
-     .forward = {emulate<kEmulatedWgmma>, nullptr},
-     .backward = {emulate_gradients<kEmulatedWgmma>, nullptr},
-     .packed = {},
-     .sparse = {},
-     .chain = kWgmmaChain,
+     .chain = {prepare},
      .is_baseline = true},
 };
 

@@ -27,7 +27,6 @@ struct KernelOf;
     static constexpr auto kFunction = symbol;                                                    \
   };
 
-/// Those that every chain has.
 #define SPARK_SOFTMAX_KERNEL(symbol, id, ...)                                                     \
   SPARK_ACSR_KERNEL(normalize_rows<symbol##_config>(machine, params), (const ChainParams params), \
                     symbol, __VA_ARGS__)

@@ -1,6 +1,6 @@
 // R-softmax: in place, over each row's values.
 //
-// A warp has a row, or where rows are short a part of one:
+// A warp has a row:
 //    1  m = max S, l = sum exp(S - m), over eight chunks a lane at a time
 //    2  P = exp(S - m) / l, 0 where a place is not seen, rounded to fp16
 //    3  log-sum-exp; -inf for a row that sees nothing
@@ -66,9 +66,7 @@ class SoftmaxRow {
       machine_.store_global(first_ + kChunkPlaces * chunk, p);
     }
   }
-  SPARK_DEVICE int pieces() const {
-    return Config::kIsShort ? 1 : (chunks_ + kPieceChunks - 1) / kPieceChunks;
-  }
+  SPARK_DEVICE int pieces() const { return (chunks_ + kPieceChunks - 1) / kPieceChunks; }
   SPARK_DEVICE float log_sum_exp() const {
     return l_ == 0.0f ? -INFINITY : machine_.fma(kLn2, machine_.log2(l_), m_);
   }
@@ -78,11 +76,11 @@ class SoftmaxRow {
   static constexpr std::uint32_t kTwoHidden = 0xfc00fc00;  // -inf twice
 
   SPARK_DEVICE int chunk_of(int piece, int i) const {
-    return kPieceChunks * piece + Config::kRowLanes * i + machine_.lane() % Config::kRowLanes;
+    return kPieceChunks * piece + 32 * i + machine_.lane();
   }
   /// Whether a lane has an i-th chunk: short rows cost what they have.
   SPARK_DEVICE bool has_some(int piece, int i) const {
-    return kPieceChunks * piece + Config::kRowLanes * i < chunks_;
+    return kPieceChunks * piece + 32 * i < chunks_;
   }
   template <class Visit>
   SPARK_DEVICE void visit(int piece, Visit visit) const {
@@ -100,7 +98,7 @@ class SoftmaxRow {
   template <class Combine>
   SPARK_DEVICE float combine_rows(float value, Combine combine) {
 #pragma unroll
-    for (int lanes = Config::kRowLanes / 2; lanes > 0; lanes /= 2) {
+    for (int lanes = 16; lanes > 0; lanes /= 2) {
       value = combine(value, machine_.shuffle_xor(value, lanes));
     }
     return value;
@@ -117,8 +115,8 @@ template <class Config, class Machine>
 SPARK_DEVICE void normalize_rows(Machine& machine, const ChainParams& params) {
   constexpr int kBlocks = Config::kBlocksOfRows;
   const ChainBlock<Machine> block(machine, params, machine.block(0) / kBlocks);
-  const AffineRow row = block.row(row_of_lane<Config>(machine, machine.block(0) % kBlocks));
-  if (!Config::kIsShort && row.row < 0) return;
+  const AffineRow row = block.row(row_of_warp<Config>(machine, machine.block(0) % kBlocks));
+  if (row.row < 0) return;
   SoftmaxRow<Config, Machine> softmax(machine, block, row);
   const int pieces = softmax.pieces();
   for (int piece = 0; piece < pieces; ++piece) {
@@ -129,7 +127,7 @@ SPARK_DEVICE void normalize_rows(Machine& machine, const ChainParams& params) {
     if (piece != pieces - 1) softmax.load(piece);
     softmax.store(piece);  // line 2
   }
-  if (machine.lane() % Config::kRowLanes == 0 && row.row >= 0) {  // line 3
+  if (machine.lane() == 0) {  // line 3
     machine.store_global(params.lse + lse_offset(block.batch(), block.head(), row.row, params.heads,
                                                  params.seqlen_q),
                          softmax.log_sum_exp());

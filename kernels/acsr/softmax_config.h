@@ -5,27 +5,23 @@
 
 namespace sparkbench::acsr {
 
-/// kLanes lanes have a row, and keep kChunks chunks of it each in registers.
-template <int kLanes, int kChunks, int kBlocks>
+/// A warp has a row. Each lane keeps kChunks chunks of it in registers.
+template <int kChunks>
 struct RowsConfig {
-  static constexpr int kWarps = 8, kThreads = 32 * kWarps, kBlocksPerSm = kBlocks;
-  static constexpr int kRowLanes = kLanes, kLaneChunks = kChunks;
-  static constexpr int kPieceChunks = kRowLanes * kLaneChunks;  // that are read once
-  static constexpr int kWarpRows = 32 / kRowLanes, kRows = kWarps * kWarpRows;
+  static constexpr int kWarps = 8, kThreads = 32 * kWarps, kBlocksPerSm = 3;
+  static constexpr int kRows = kWarps, kLaneChunks = kChunks;
+  static constexpr int kPieceChunks = 32 * kLaneChunks;     // that are read once
   static constexpr int kBlocksOfRows = kBlockRows / kRows;  // for each block of the products
-  /// Rows are no longer than a piece.
-  static constexpr bool kIsShort = kRowLanes < 32;
 };
 
 /// Rows of up to 2048 values are read once, and of the gradient up to 1024.
-struct SoftmaxConfig : RowsConfig<32, 8, 3> {};
-struct SoftmaxGradientConfig : RowsConfig<32, 4, 3> {};
+struct SoftmaxConfig : RowsConfig<8> {};
+struct SoftmaxGradientConfig : RowsConfig<4> {};
 
-/// Of a block of the products', the row that a lane's part `part` of it has.
+/// The row that a warp has in part `part` of a block of the products.
 template <class Config, class Machine>
-SPARK_DEVICE int row_of_lane(const Machine& machine, int part) {
-  const int of_part = Config::kWarpRows * machine.warp() + machine.lane() / Config::kRowLanes;
-  return Config::kRows * part + of_part;
+SPARK_DEVICE int row_of_warp(const Machine& machine, int part) {
+  return Config::kRows * part + machine.warp();
 }
 
 }  // namespace sparkbench::acsr

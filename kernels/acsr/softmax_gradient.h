@@ -1,6 +1,6 @@
 // The gradient of R-softmax: dS in the place of dP, over each row's values.
 //
-// A warp has a row, or where rows are short some:
+// A warp has a row:
 //    1  D = sum P dP, over the chunks that a lane keeps at a time
 //    2  dS = P (dP - D), rounded to fp16; 0 where a place is not seen, since P is
 #pragma once
@@ -19,9 +19,7 @@ class SoftmaxGradientRow {
   SPARK_DEVICE SoftmaxGradientRow(Machine& machine, const Half* p, Half* gradient, int chunks)
       : machine_(machine), p_(p), gradient_(gradient), chunks_(chunks) {}
 
-  SPARK_DEVICE int pieces() const {
-    return Config::kIsShort ? 1 : (chunks_ + kPieceChunks - 1) / kPieceChunks;
-  }
+  SPARK_DEVICE int pieces() const { return (chunks_ + kPieceChunks - 1) / kPieceChunks; }
   SPARK_DEVICE void load(int piece) {
 #pragma unroll
     for (int i = 0; i < kLaneChunks; ++i) {
@@ -46,7 +44,7 @@ class SoftmaxGradientRow {
   }
   SPARK_DEVICE void finish_sum() {
 #pragma unroll
-    for (int lanes = Config::kRowLanes / 2; lanes > 0; lanes /= 2) {
+    for (int lanes = 16; lanes > 0; lanes /= 2) {
       sum_ += machine_.shuffle_xor(sum_, lanes);
     }
   }
@@ -70,7 +68,7 @@ class SoftmaxGradientRow {
 
  private:
   SPARK_DEVICE int chunk_of(int piece, int i) const {
-    return kPieceChunks * piece + Config::kRowLanes * i + machine_.lane() % Config::kRowLanes;
+    return kPieceChunks * piece + 32 * i + machine_.lane();
   }
 
   Machine& machine_;
@@ -86,8 +84,8 @@ SPARK_DEVICE void differentiate_rows(Machine& machine, const ChainParams& params
                                      const Half* probabilities) {
   constexpr int kBlocks = Config::kBlocksOfRows;
   const ChainBlock<Machine> block(machine, params, machine.block(0) / kBlocks);
-  const AffineRow row = block.row(row_of_lane<Config>(machine, machine.block(0) % kBlocks));
-  if (!Config::kIsShort && row.row < 0) return;
+  const AffineRow row = block.row(row_of_warp<Config>(machine, machine.block(0) % kBlocks));
+  if (row.row < 0) return;
   Half* const gradient = block.values(row.first_chunk, 0);
   SoftmaxGradientRow<Config, Machine> own(machine, probabilities + (gradient - params.values),
                                           gradient, row.chunks());

@@ -17,9 +17,4 @@ Pattern walked_by(const SparseMask& mask, const SparseListKind& kind);
 std::vector<TilePlan> plans_of(const Pattern& walked, const SparseListKind& kind);
 std::vector<TilePlan> plans_of(const SparseMask& mask, const SparseListKind& kind);
 
-/// Of walked_by(), the order of its blocks of keys in relay: the last keys first, of an order those
-/// that stand last among the rows. Others wait for these the least, since tiles are walked in
-/// rising order, and a block behind begins behind.
-std::vector<int> blocks_in_relay(const Pattern& walked, int block_keys);
-
 }  // namespace sparkbench

@@ -89,8 +89,6 @@ RowOrder row_order(const GridOrder* order, const OrderedTile* tiles) {
 SparseTileLists::SparseTileLists(const SparseMask& mask, const SparseListKind& kind)
     : unions_(static_cast<int>(mask.pattern.unions.size())) {
   const Pattern pattern = walked_by(mask, kind);
-  step_ = kind.step;
-  walked_ = pattern.seqlen_k;
   std::optional<SightedPlans> sighted;
   if (mask.sights != nullptr) {
     sighted.emplace(mask, kind);
@@ -139,12 +137,7 @@ SparseTileLists::SparseTileLists(const SparseMask& mask, const SparseListKind& k
       }
     }
   }
-  if (kind.is_in_relay) {
-    put_in_order(blocks_in_relay(pattern, kind.block_rows));
-    give_turns(std::vector<bool>(parts.size(), true));
-  } else {
-    put_in_order(longest_first());
-  }
+  put_in_order(longest_first());
   order_ = row_order(pattern.row_order.get(), nullptr);
   order_tiles_ = ordered_tiles(pattern.row_order.get(), kind.block_rows);
   if (kind.is_of_keys) walked_tiles_ = ordered_tiles(pattern.key_order.get(), kSampleRows);
@@ -184,28 +177,6 @@ void SparseTileLists::put_in_order(const std::vector<int>& order) {
     for (const int index : order) sorted.push_back(block(head, index));
   }
   blocks_ = std::move(sorted);
-}
-
-void SparseTileLists::give_turns(const std::vector<bool>& takes_part) {
-  std::vector<SparseTile*> last_of_step(static_cast<std::size_t>(ceil_divide(walked_, step_)));
-  for (int head = 0; head < unions_; ++head) {
-    std::fill(last_of_step.begin(), last_of_step.end(), nullptr);
-    for (int index = 0; index < blocks_of_head_; ++index) {
-      if (!takes_part[static_cast<std::size_t>(index)]) continue;
-      const SparseBlock& of = block(head, index);
-      for (int i = of.first_tile; i < of.first_tile + of.tiles; ++i) {
-        SparseTile& tile = tiles_[static_cast<std::size_t>(i)];
-        const int step = first_of_step(tile.step) / step_;
-        SparseTile*& last = last_of_step[static_cast<std::size_t>(step)];
-        tile.seen = kLastTurn;
-        if (last != nullptr) {
-          tile.seen |= turns_before(last->seen) + 1;
-          last->seen = turns_before(last->seen);
-        }
-        last = &tile;
-      }
-    }
-  }
 }
 
 void SparseTileLists::write(std::byte* to) const {

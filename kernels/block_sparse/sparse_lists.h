@@ -22,7 +22,6 @@ struct SparseListKind {
   int step;                            // keys, or rows, of a tile
   Range only = {0, kLongestSequence};  // tiles that begin there; others are left out
   bool splits = true;                  // blocks with many more tiles than others (work_items.h)
-  bool is_in_relay = false;  // blocks of keys take turns (SparseTile::seen); none is split
 };
 
 /// Of each head of a mask, as SparseTileLists::part_rows() has it. It is kept in the mask, whose
@@ -37,9 +36,9 @@ std::vector<OrderedTile> ordered_tiles(const GridOrder* order, int block_rows);
 /// As kernels read it, with these at `tiles` in any memory.
 RowOrder row_order(const GridOrder* order, const OrderedTile* tiles);
 
-/// Blocks that walk most, over all heads, come first, or in relay as blocks_in_relay() has them.
-/// Words are of 32 keys: a tile has a multiple of 32. A word of a cut tile that another has, too,
-/// is there once. The mask's `sights` tell of its tiles if it has any.
+/// Blocks that walk most, over all heads, come first. Words are of 32 keys: a tile has a multiple
+/// of 32. A word of a cut tile that another has, too, is there once. The mask's `sights` tell of
+/// its tiles if it has any.
 class SparseTileLists {
  public:
   SparseTileLists(const SparseMask& mask, const SparseListKind& kind);
@@ -48,10 +47,6 @@ class SparseTileLists {
   SparseLists on_host() const {
     return at(blocks_.data(), tiles_.data(), words_.data(), order_tiles_.data());
   }
-
-  /// Turns of a launch of some of a head's blocks alone, by their places in the list, of all unions
-  /// alike. Of lists in relay.
-  void give_turns(const std::vector<bool>& takes_part);
 
   /// Room for all of it elsewhere, aligned to 16 bytes; and its bytes, in that order.
   std::size_t bytes() const { return words_begin() + sizeof(std::uint32_t) * words_.size(); }
@@ -105,7 +100,6 @@ class SparseTileLists {
   }
 
   int unions_, blocks_of_head_;
-  int step_, walked_;  // of the rows, or keys, that blocks walk
   RowsOfParts part_rows_;
   std::vector<SparseBlock> blocks_;
   std::vector<SparseTile> tiles_;

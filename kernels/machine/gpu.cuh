@@ -108,18 +108,6 @@ class GpuMachine : public GpuCodegen,
         : "memory");
   }
 
-  __device__ __forceinline__ void raise_turn(std::uint32_t* word, std::uint32_t turn,
-                                             bool passes) const {
-    asm volatile(
-        "{\n"
-        ".reg .pred p;\n"
-        "setp.ne.s32 p, %2, 0;\n"
-        "@p red.release.gpu.global.max.u32 [%0], %1;\n"
-        "}" ::"l"(word),
-        "r"(turn), "r"(static_cast<int>(passes))
-        : "memory");
-  }
-
   __device__ __forceinline__ void publish(void* word, const Bits64& value) const {
     asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(word),
                  "l"(reinterpret_cast<const std::uint64_t&>(value))

@@ -32,8 +32,6 @@
 //   void pass_turn(uint32_t*, turn, passes)           st.release.gpu where `passes`, of one thread,
 //                                                     behind a barrier after all that the block
 //                                                     does in its turn
-//   void raise_turn(uint32_t*, turn, passes)          red.release.gpu.max: the same of a word that
-//                                                     may have been passed further
 //
 // Words of 8 bytes that a block publishes, each once, for blocks behind it: all bits of them are
 // ones until then (kUnpublished), and never of a value.

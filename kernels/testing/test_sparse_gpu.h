@@ -13,7 +13,6 @@
 #include "kernels/block_sparse/pattern_lists.h"
 #include "kernels/testing/test_gpu.h"
 #include "kernels/testing/test_sparse.h"
-#include "kernels/volta/backward/relay_plan.h"
 
 namespace sparkbench {
 
@@ -80,27 +79,21 @@ inline void expect_near(const std::vector<Half>& summed, const std::vector<Half>
   }
 }
 
-/// Of the bits, and how many elements were compared. Blocks in relay may have other keys than those
-/// of a deterministic pass, and then sums of another order.
+/// Of the bits, and how many elements were compared.
 inline std::size_t expect_emulated_bits(std::string_view kernel, const Problem& problem) {
   const PatternRun run(kernel, problem);
-  const auto emulate = [&](bool is_deterministic) {
-    return run.emulate(options_of(run.kernel(), &native_profile(run.kernel().instruction)),
-                       is_deterministic, [](const auto&) {});
-  };
-  const Passes want = emulate(true);
+  const Passes want =
+      run.emulate(options_of(run.kernel(), &native_profile(run.kernel().instruction)), true,
+                  [](const auto&) {});
   const Passes got = run_on_gpu(run, true);
   EXPECT_EQ(got.lse, want.lse);
   EXPECT_EQ(count_different(got.o, want.o), 0u);
   const Passes atomic = run_on_gpu(run, false);
-  const bool may_have_short_blocks =
-      volta::serves_relay(problem.head_dim) && volta::has_ordered_sums(problem.head_dim);
-  const Passes of_sums = may_have_short_blocks ? emulate(false) : want;
   EXPECT_EQ(count_different(got.dq, want.dq), 0u);
   EXPECT_EQ(count_different(got.dk, want.dk), 0u);
   EXPECT_EQ(count_different(got.dv, want.dv), 0u);
-  EXPECT_EQ(count_different(atomic.dk, of_sums.dk), 0u);
-  EXPECT_EQ(count_different(atomic.dv, of_sums.dv), 0u);
+  EXPECT_EQ(count_different(atomic.dk, want.dk), 0u);
+  EXPECT_EQ(count_different(atomic.dv, want.dv), 0u);
   expect_near(atomic.dq, got.dq);
   return 2 * got.o.size() + 4 * got.dk.size();
 }

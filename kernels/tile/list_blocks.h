@@ -1,6 +1,6 @@
-// Lists the blocks of packed sequences (work_list.h), those with most to do first, or in relay: a
-// counting sort by how many keys, or rows, a block walks, in relay by how many rows its sequence
-// has, in one block of threads, so that its order is the same in every run:
+// Lists the blocks of packed sequences (work_list.h), those with most to do first: a counting sort
+// by how many keys, or rows, a block walks, in one block of threads, so that its order is the same
+// in every run:
 //   1  each sequence's blocks, and where they begin among all
 //   2  how many blocks of each length class a thread has, of as many blocks as the others
 //   3  where each class of each thread begins in the list
@@ -14,13 +14,6 @@
 
 namespace sparkbench {
 
-enum class WorkOrder {
-  kLongestFirst,
-  /// Blocks of keys, each of which waits for those before it: of the sequences with most rows
-  /// first, of each the last keys first. One without keys has a block, which has none either.
-  kInRelay,
-};
-
 struct WorkListParams {
   const int* cu_seqlens_q;
   const int* cu_seqlens_k;
@@ -31,9 +24,6 @@ struct WorkListParams {
   int* first_block;  // scratch, [batch + 1]: of each sequence among all blocks
   WorkItem* items;
   int items_end;  // their room
-  WorkOrder order;
-  WorkRelay* relays;  // of each item in relay, and else null
-  int relay_step;     // queries that are added to at a time
 };
 
 /// One for each axis-0 block of the launch.
@@ -83,7 +73,6 @@ class BlockLister {
       store(next, place + 1);
       if (place >= params_.items_end) return;
       store_item(place, item);
-      if (is_in_relay()) store_relay(place, item);
     });
     for (int i = all + thread(); i < params_.items_end; i += kListThreads) {
       store_item(i, {{kNoWork, 0, 0, 0}, {}, {}});
@@ -106,19 +95,6 @@ class BlockLister {
     machine_.store_global(&params_.items[place].walk, bits[2]);
   }
 
-  SPARK_DEVICE void store_relay(int place, const WorkItem& item) {
-    const KeyMask mask{item.mask.seqlen_q, item.mask.seqlen_k, item.mask.begin_offset,
-                       item.mask.end_offset, 0};
-    const int first_key = item.place.first_row;
-    const WorkRelay relay{mask.end_offset + params_.relay_step - 2 - first_key,
-                          mask.end(mask.seqlen_q - 1) - 1 - first_key,
-                          first_key == 0 ? 0 : first_key - mask.begin_offset,
-                          padded_row(item.place.first_q, item.place.sequence)};
-    Bits128 bits;
-    memcpy(&bits, &relay, sizeof bits);
-    machine_.store_global(&params_.relays[place], bits);
-  }
-
   /// Rows of a sequence in its packed tensor, and none outside of it, whatever the offsets are.
   SPARK_DEVICE Range rows(const int* cu_seqlens, int sequence, int total) {
     const int begin = least_of(most_of(load(&cu_seqlens[sequence]), 0), total);
@@ -130,10 +106,8 @@ class BlockLister {
   SPARK_DEVICE Range keys(int sequence) {
     return rows(params_.cu_seqlens_k, sequence, params_.total_k);
   }
-  SPARK_DEVICE bool is_in_relay() const { return params_.order == WorkOrder::kInRelay; }
   SPARK_DEVICE int blocks_of(int length) const {
-    const int blocks = (length + params_.block_rows - 1) / params_.block_rows;
-    return is_in_relay() ? most_of(blocks, 1) : blocks;
+    return (length + params_.block_rows - 1) / params_.block_rows;
   }
 
   /// The sum of what the threads before this one have, all of them calling. The last thread's sum
@@ -201,21 +175,19 @@ class BlockLister {
     while (index < blocks.end) {
       const int sequence = sequence_of(index);
       const int first = load(&params_.first_block[sequence]);
-      const int end_of_sequence = load(&params_.first_block[sequence + 1]);
-      const int end = least_of(end_of_sequence, blocks.end);
+      const int end = least_of(load(&params_.first_block[sequence + 1]), blocks.end);
       const Range queries = this->queries(sequence),
                   keys = this->keys(SPARK_PLANTED(kPackedKeysOfSequenceBefore, sequence,
                                                   most_of(sequence - 1, 0)));
       const KeyMask mask = key_mask_of(params_.mask, queries.size(), keys.size());
       for (; index < end; ++index) {
-        const int block = is_in_relay() ? end_of_sequence - 1 - index : index - first;
-        const int first_row = block * params_.block_rows;
+        const int first_row = (index - first) * params_.block_rows;
         const Range walked = this->walked(mask, first_row), all = seen_by_all(mask, first_row);
         visit(WorkItem{{first_row, sequence, queries.begin, keys.begin},
                        {mask.seqlen_q, mask.seqlen_k, mask.begin_offset, mask.end_offset},
-                       {params_.is_of_keys ? queries.begin : keys.begin,
-                        is_in_relay() && walked.is_empty() ? 0 : walked.end, all.begin, all.end}},
-              kLengthClasses - 1 - ((is_in_relay() ? queries.size() : walked.size()) >> shift_));
+                       {params_.is_of_keys ? queries.begin : keys.begin, walked.end, all.begin,
+                        all.end}},
+              kLengthClasses - 1 - (walked.size() >> shift_));
       }
     }
   }

@@ -20,9 +20,7 @@ struct alignas(16) SparseTile {
   /// tile what is not below the sequence's length.
   int first;
   /// Of blocks of rows and tiles of 64 keys, two bits for each warp of 32 rows, warp 0's the
-  /// lowest: whether it sees some of the first 32 keys, and of the others. Of blocks of keys in
-  /// relay how many of them were launched before that see its rows, and kLastTurn where none was
-  /// behind.
+  /// lowest: whether it sees some of the first 32 keys, and of the others.
   std::uint32_t seen;
   int words;  // of a cut tile: where its first pairs are among all words
   int step;   // which key, or row, that is in the pattern's order, and 1 more where it is cut
@@ -32,9 +30,6 @@ inline constexpr int kCutTile = 1 << 29;
 SPARK_HD int token_of_tile(int first) { return first & (kCutTile - 1); }
 /// Of SparseTile::seen, a warp's.
 inline constexpr int kBothHalves = 3;
-inline constexpr std::uint32_t kLastTurn = std::uint32_t{1} << 31;
-SPARK_HD std::uint32_t turns_before(std::uint32_t seen) { return seen & ~kLastTurn; }
-SPARK_HD bool is_last_turn(std::uint32_t seen) { return (seen & kLastTurn) != 0; }
 /// Of SparseTile::step: tiles begin at even numbers.
 SPARK_HD int first_of_step(int step) { return step & ~1; }
 SPARK_HD bool is_cut_step(int step) { return (step & 1) != 0; }

@@ -1,5 +1,5 @@
 // Which rows or keys of which packed sequence (kernels/problem/packed.h) each block of a launch
-// has: a list that list_blocks.h writes before the launch, longest first, or in relay.
+// has: a list that list_blocks.h writes before the launch, longest first.
 #pragma once
 
 #include <type_traits>
@@ -37,25 +37,6 @@ struct WorkItem {
   WorkMask mask;
   WorkWalk walk;
 };
-
-/// Of a block of keys in relay: each adds to dQ of a step of queries behind the blocks of later
-/// keys that see some of it. Numbers by which a loop needs few instructions to say, of the step
-/// from `query` on,
-///   how many blocks add before this one   least_of(behind + query, most) / the block's keys
-///   whether none does behind it           query >= last_from
-struct alignas(16) WorkRelay {
-  int behind, most;  // of a block that no row sees not asked for
-  int last_from;
-  int padded_row;  // where the sequence's queries begin if each has whole blocks of kPaddedRows
-};
-
-/// Rows that a sequence's are rounded up to where no block has those of two.
-inline constexpr int kPaddedRows = 128;
-
-/// Where the rows of a sequence are among these: none of it in a block of another's.
-SPARK_HD int padded_row(int first_q, int sequence) {
-  return first_q / kPaddedRows * kPaddedRows + kPaddedRows * sequence;
-}
 
 /// Heads are grid axis x, so that all heads of a long sequence start before those of a short one,
 /// and those of a group walk the same keys together. Items are axes y and, above so many, z.

@@ -36,9 +36,7 @@ EmulationReport EmulatedWorkList::emulate(const EmulationOptions& options) const
 }
 
 GlobalRegion EmulatedWorkList::region() const {
-  const std::size_t of_item =
-      sizeof(WorkItem) + (params_.relays != nullptr ? sizeof(WorkRelay) : 0);
-  return {"work list", params_.items, static_cast<std::size_t>(size()) * of_item, true};
+  return {"work list", params_.items, static_cast<std::size_t>(size()) * sizeof(WorkItem), true};
 }
 
 }  // namespace sparkbench

@@ -1,5 +1,4 @@
-// The lists of blocks of packed sequences: whole, the longest first, or in relay, and no longer
-// than their room.
+// The lists of blocks of packed sequences: whole, the longest first, and no longer than their room.
 #include "kernels/varlen/emulated_work_list.h"
 
 #include <gtest/gtest.h>
@@ -95,52 +94,6 @@ TEST(WorkList, KeepsTheOrderOfEqualBlocks) {
     EXPECT_EQ(items[i].place.sequence, sequences[i]);
   }
   EXPECT_EQ(items[5].place.first_row, kNoWork);
-}
-
-/// So that each block waits for those before it alone.
-TEST(WorkList, InRelayHasTheLastKeysOfEachSequenceFirst) {
-  constexpr int kBatch = 300, kKeys = 64;
-  const std::vector<int> seqlens_q = lengths(kBatch, 1), seqlens_k = lengths(kBatch, 2);
-  const std::vector<WorkItem> items =
-      list_of(MaskSpec::causal(), seqlens_q, seqlens_k, {true, kKeys, WorkOrder::kInRelay});
-  std::size_t next = 0;
-  std::set<int> listed;
-  int least = 1 << 30;
-  while (next < items.size() && items[next].place.first_row != kNoWork) {
-    const int sequence = items[next].place.sequence;
-    EXPECT_TRUE(listed.insert(sequence).second) << sequence;
-    const int seqlen_q = seqlens_q[static_cast<std::size_t>(sequence)];
-    EXPECT_LT(seqlen_q, least + 64);  // of 1500 at most, in 32 classes or more than 16
-    least = std::min(least, seqlen_q);
-    const int blocks = ceil_divide(seqlens_k[static_cast<std::size_t>(sequence)], kKeys);
-    for (int block = std::max(blocks, 1) - 1; block >= 0; --block, ++next) {
-      ASSERT_LT(next, items.size());
-      EXPECT_EQ(items[next].place.sequence, sequence);
-      EXPECT_EQ(items[next].place.first_row, kKeys * block);
-      if (blocks == 0) {
-        EXPECT_EQ(items[next].walk.end, 0);
-      }
-    }
-  }
-  EXPECT_EQ(listed.size(), std::size_t{kBatch});
-  for (; next < items.size(); ++next) EXPECT_EQ(items[next].place.first_row, kNoWork);
-}
-
-/// Whose counts a sample stands for.
-TEST(WorkList, InRelayKnowsThatABlockWithoutKeysWalksNothing) {
-  const std::vector<int> cu_seqlens_q = {0, 300, 600}, cu_seqlens_k = {0, 300, 300};
-  const Problem packed{.seqlen_q = 600, .seqlen_k = 300, .mask = MaskSpec::full()};
-  const EmulatedWorkList list(packed, {2, cu_seqlens_q.data(), cu_seqlens_k.data()},
-                              {true, 64, WorkOrder::kInRelay, 32});
-  list.emulate({.profile = &arithmetic_profile("volta")});
-  LaunchShape shape{.grid = packed_grid(1, list.size())};
-  const std::vector<SampleTile> tiles = {{0, 0, 0}};
-  SampledList{list, 32}.restrict_to(tiles, shape);
-  ASSERT_EQ(shape.work.size(), static_cast<std::size_t>(list.size()));
-  for (int i = 0; i < 6; ++i) {
-    EXPECT_EQ(shape.work[static_cast<std::size_t>(i)],
-              list.items()[i].place.sequence == 1 ? 0.0 : 10.0);
-  }
 }
 
 TEST(WorkList, TellsWhatABlockWalks) {

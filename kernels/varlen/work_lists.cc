@@ -16,17 +16,14 @@ constexpr int kMostSequences = 1 << 22;  // 32 bits count rows of the workspace
 
 int work_items(const Problem& packed, int batch, const WorkListKind& kind) {
   const int total = kind.is_of_keys ? packed.seqlen_k : packed.seqlen_q;
-  int blocks = most_packed_blocks(total, batch, kind.block_rows);
-  if (kind.order == WorkOrder::kInRelay) blocks = total / kind.block_rows + batch;
+  const int blocks = most_packed_blocks(total, batch, kind.block_rows);
   return blocks <= kItemsOfAxis ? blocks : ceil_divide(blocks, kItemsOfAxis) * kItemsOfAxis;
 }
 
 std::uint64_t work_list_bytes(const Problem& packed, int batch, const WorkListKind& kind) {
   const auto items = static_cast<std::uint64_t>(work_items(packed, batch, kind));
   if (items == 0) return 0;
-  const std::size_t of_item =
-      sizeof(WorkItem) + (kind.order == WorkOrder::kInRelay ? sizeof(WorkRelay) : 0);
-  return round_up(items * of_item + (static_cast<std::uint64_t>(batch) + 1) * sizeof(int),
+  return round_up(items * sizeof(WorkItem) + (static_cast<std::uint64_t>(batch) + 1) * sizeof(int),
                   std::uint64_t{256});
 }
 
@@ -55,16 +52,9 @@ WorkListParams work_list(const Problem& packed, const PackedLengths& lengths,
   list.mask = open_mask(packed.mask);
   list.is_of_keys = kind.is_of_keys;
   list.block_rows = kind.block_rows;
-  list.order = kind.order;
   list.items = static_cast<WorkItem*>(memory);
   list.items_end = work_items(packed, lengths.batch, kind);
-  void* behind = list.items + list.items_end;
-  if (kind.order == WorkOrder::kInRelay) {
-    list.relays = static_cast<WorkRelay*>(behind);
-    list.relay_step = kind.relay_step;
-    behind = list.relays + list.items_end;
-  }
-  list.first_block = static_cast<int*>(behind);
+  list.first_block = reinterpret_cast<int*>(list.items + list.items_end);
   return list;
 }
 

@@ -11,20 +11,16 @@
 
 namespace sparkbench {
 
-/// What a list is of, how many of its rows, or keys, a block has, and in which order: in relay by
-/// steps of so many queries.
+/// What a list is of, and how many of its rows, or keys, a block has.
 struct WorkListKind {
   bool is_of_keys;
   int block_rows;
-  WorkOrder order = WorkOrder::kLongestFirst;
-  int relay_step = 0;
 };
 
 /// Items that the list of a packed problem has room for.
 int work_items(const Problem& packed, int batch, const WorkListKind& kind);
 
-/// Of the list, with a WorkRelay for each item in relay. A multiple of 256, or 0 where there is no
-/// block.
+/// Of the list: a multiple of 256, or 0 where there is no block.
 std::uint64_t work_list_bytes(const Problem& packed, int batch, const WorkListKind& kind);
 
 /// Throws std::invalid_argument for a problem that is not packed, or where its lengths or batch are

@@ -62,8 +62,8 @@ class BackwardEmulation {
   }
   /// As blocks of keys from `key_block` on leave it.
   void pass_turns_behind(int key_block) {
-    const RelayGeometry<> geometry{params_.mask, params_.relay.last_key,
-                                   relay_block_keys(problem_.head_dim)};
+    const RelayGeometry geometry{params_.mask, params_.relay.last_key,
+                                 relay_block_keys(problem_.head_dim)};
     for (int head = 0; head < problem_.batch * problem_.key_heads(); ++head) {
       for (int step = 0; step < relay_steps(problem_); ++step) {
         const int passed = std::max(0, geometry.last_block(step * kRelayStep) + 1 - key_block);
@@ -208,7 +208,7 @@ std::vector<KeyBlocks> key_blocks_of(const Problem& problem, const BackwardSampl
   }
   const KeyMask mask = problem.key_mask();
   const DqRelay relay = make_relay(problem, all_step_bits(problem), nullptr);
-  const RelayGeometry<> geometry{mask, relay.last_key, block_keys};
+  const RelayGeometry geometry{mask, relay.last_key, block_keys};
   for (const SampleTile& queries : sample.query_tiles) {
     const int begin = kSampleRows * queries[0];
     for (int row = begin; row < std::min(begin + kSampleRows, problem.seqlen_q);

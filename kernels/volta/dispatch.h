@@ -88,9 +88,9 @@ void visit_backward(Accumulator accumulator, bool computes_dq, const Wanted& wan
   wanted.refuse();
 }
 
-/// dK, dV and dQ of a pass in relay (backward/relay_plan.h, sparse_relay.h). False where a block
-/// has too little shared memory.
-template <Blocks kBlocks = Blocks::kOfGrid, class Visit>
+/// dK, dV and dQ of a pass in relay (backward/relay_plan.h). False where a block has too little
+/// shared memory.
+template <class Visit>
 bool visit_backward_relay(Accumulator accumulator, const Wanted& wanted, Visit&& visit) {
 #define SPARK_ROW(symbol, id, ...)                                                  \
   if (__VA_ARGS__::kAccumulator == accumulator &&                                   \
@@ -98,13 +98,7 @@ bool visit_backward_relay(Accumulator accumulator, const Wanted& wanted, Visit&&
     visit(__VA_ARGS__{}, id);                                                       \
     return true;                                                                    \
   }
-  if constexpr (kBlocks == Blocks::kPacked) {
-    SPARK_VOLTA_PACKED_BACKWARD_RELAY(SPARK_ROW)
-  } else if constexpr (kBlocks == Blocks::kSparse) {
-    SPARK_VOLTA_SPARSE_BACKWARD_RELAY(SPARK_ROW)
-  } else {
-    SPARK_VOLTA_BACKWARD_RELAY(SPARK_ROW)
-  }
+  SPARK_VOLTA_BACKWARD_RELAY(SPARK_ROW)
 #undef SPARK_ROW
   return false;
 }

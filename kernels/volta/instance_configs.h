@@ -71,9 +71,6 @@ constexpr int kept_chunks_of_packed() {
 }
 template <class Config>
 struct PackedBackward : Packed<Config> {
-  /// By the cycle model a launch before is faster.
-  static constexpr bool kPreparesStatistics = false;
-  static constexpr bool kHalvesSteps = false;
   static constexpr bool kMasksByEnds = false;
   static constexpr bool kKeepsPlace = false;
   static constexpr bool kKeepsItem = Config::kKeepsPlace;
@@ -93,14 +90,7 @@ struct Sparse : Config {
 /// The same of dK and dV.
 template <class Config>
 struct SparseBackward : Sparse<Config> {
-  static constexpr bool kPreparesStatistics = Config::kRelaysDq && Config::kHeadDim == 128;
-  static constexpr bool kHalvesSteps = false;  // lists do not tell halves
-  /// In relay as many as registers have room for besides what the warp has of the block's tiles.
-  static constexpr int kKeptChunks = Config::kHeadDim != 128 ? Config::kKeptChunks
-                                     : !Config::kRelaysDq    ? 4
-                                     : Config::kAccumulator == Accumulator::kFp16 ? 2
-                                     : Config::kHasDropout                        ? 0
-                                                                                  : 1;
+  static constexpr int kKeptChunks = Config::kHeadDim == 128 ? 4 : Config::kKeptChunks;
 };
 
 /// The same of dQ alone.

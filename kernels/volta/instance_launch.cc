@@ -15,7 +15,6 @@
 #include "kernels/volta/backward/workspace.h"
 #include "kernels/volta/packed_lists.h"
 #include "kernels/volta/sparse_kinds.h"
-#include "kernels/volta/sparse_relay.h"
 
 namespace sparkbench::volta {
 namespace {
@@ -46,23 +45,20 @@ Parameters forward_parameters(const Problem& problem, const WorkItem* items) {
   return bytes_of(params);
 }
 
-/// The memory of a relay's list, if it has one, with what a block finds there that waits for none:
-/// the turns of others passed, and their statistics published.
+/// What a block in relay finds that waits for none: the turns of others passed, and their
+/// statistics published.
 class RelayMemory {
  public:
-  explicit RelayMemory(std::vector<std::byte> list = {}) : bytes_(std::move(list)) {}
-
-  /// So many words that tell turns, and rows of statistics, behind what is there.
-  void append(std::size_t turns, std::size_t rows) {
+  /// So many words that tell turns, and rows of statistics.
+  RelayMemory(std::size_t turns, std::size_t rows) {
     const std::vector<int> passed(turns, 0x7fffffff);
     const auto of_turns = std::as_bytes(std::span(passed));
-    turns_ = bytes_.size();
-    bytes_.insert(bytes_.end(), of_turns.begin(), of_turns.end());
+    bytes_.assign(of_turns.begin(), of_turns.end());
     statistics_ =
         (bytes_.size() + kStatisticsAlignment - 1) / kStatisticsAlignment * kStatisticsAlignment;
     bytes_.resize(statistics_ + rows * sizeof(RowStatistics));
   }
-  std::uint32_t* turns() const { return at<std::uint32_t>(turns_); }
+  std::uint32_t* turns() const { return at<std::uint32_t>(0); }
   RowStatistics* statistics() const { return at<RowStatistics>(statistics_); }
   std::vector<std::byte> take_bytes() { return std::move(bytes_); }
 
@@ -76,7 +72,7 @@ class RelayMemory {
   }
 
   std::vector<std::byte> bytes_;
-  std::size_t turns_ = 0, statistics_ = 0;
+  std::size_t statistics_;
 };
 
 /// `of_rows` has the rows of the workspace.
@@ -115,8 +111,7 @@ InstanceLaunch dense_launch(const KernelInstance& instance, const Problem& probl
     BackwardParams params = backward_parameters(instance, problem, problem, nullptr);
     if (instance.relays_dq) {
       const int slot_bits = relay_slot_bits(problem);
-      RelayMemory of_relay;
-      of_relay.append(std::size_t{1} << slot_bits, all_workspace_rows(problem));
+      RelayMemory of_relay(std::size_t{1} << slot_bits, all_workspace_rows(problem));
       params.relay = make_relay(problem, slot_bits, of_relay.turns());
       params.workspace.statistics = of_relay.statistics();
       memory = at_lists(of_relay.take_bytes());
@@ -142,7 +137,7 @@ std::vector<int> cumulative(int length, int batch) {
 WorkListKind list_kind(const KernelInstance& instance) {
   if (instance.pass() == "fwd") return {false, instance.block_rows};
   if (instance.pass() != "bwd") return kQueryList;
-  return key_list(instance.block_rows, instance.relays_dq);
+  return {true, instance.block_rows};
 }
 
 InstanceLaunch packed_launch(const KernelInstance& instance, const Problem& problem) {
@@ -163,18 +158,7 @@ InstanceLaunch packed_launch(const KernelInstance& instance, const Problem& prob
     parameters = forward_parameters(packed, place);
   } else {
     const Problem rows = workspace_problem(packed, problem.batch);
-    BackwardParams params = backward_parameters(instance, packed, rows, place);
-    if (instance.relays_dq) {
-      const auto relays =
-          std::as_bytes(std::span(list.params().relays, static_cast<std::size_t>(list.size())));
-      lists.insert(lists.end(), relays.begin(), relays.end());
-      RelayMemory of_relay(std::move(lists));
-      of_relay.append(packed_turns_bytes(rows) / sizeof(std::uint32_t), 0);
-      params.relay.items = reinterpret_cast<const WorkRelay*>(place + list.size());
-      params.relay.turns = of_relay.turns();
-      lists = of_relay.take_bytes();
-    }
-    parameters = bytes_of(params);
+    parameters = bytes_of(backward_parameters(instance, packed, rows, place));
   }
   const int blocks_of_item = kind.block_rows / instance.block_rows * heads_of(instance, problem);
   return {packed_grid(blocks_of_item, list.size()), instance.threads, instance.dynamic_shared_bytes,
@@ -183,7 +167,6 @@ InstanceLaunch packed_launch(const KernelInstance& instance, const Problem& prob
 
 /// The lists of an instance, as sparse_gpu.cu has it.
 SparseListKind sparse_kind(const KernelInstance& instance) {
-  if (instance.relays_dq) return relayed_keys(instance.block_rows);
   const bool is_of_keys = instance.pass() == "bwd";
   return {is_of_keys, instance.block_rows, instance.step_columns / instance.teams};
 }
@@ -213,16 +196,6 @@ InstanceLaunch sparse_launch(const KernelInstance& instance, const Problem& prob
     params.walk =
         group_walk(sparse_kind(instance).step * static_cast<int>(tiles.all_tiles().size()), 0,
                    problem.group_size());
-    if (instance.relays_dq) {
-      RelayMemory of_relay(std::move(bytes));
-      of_relay.append(packed_turns_bytes(dense) / sizeof(std::uint32_t), all_workspace_rows(dense));
-      params.relay.turns = of_relay.turns();
-      params.workspace.statistics = of_relay.statistics();
-      Problem of_mask = problem;
-      of_mask.sparse = mask;
-      params.relay.prepares_statistics = prepares_sparse_statistics(of_mask);
-      bytes = of_relay.take_bytes();
-    }
     parameters = bytes_of(params);
   }
   return {{heads_of(instance, problem), tiles.blocks_of_head(), problem.batch},

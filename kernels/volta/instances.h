@@ -252,19 +252,6 @@ namespace sparkbench::volta {
                                 "volta-fp16acc", Accumulator::kFp16)                            \
   SPARK_VOLTA_SPARSE_OF_COLUMNS(SPARK_VOLTA_SPARSE_BACKWARD_OF_COLUMNS, ROW, volta_fp32acc,     \
                                 "volta-fp32acc", Accumulator::kFp32)
-/// In relay, of patterns or of packed sequences, by `Listed`.
-#define SPARK_VOLTA_LISTED_RELAY_OF(ROW, list, Listed, symbol, name, mma, columns)              \
-  ROW(symbol##_bwd_d##columns##_relay_##list, name "/bwd/d" #columns "/relay/" #list,           \
-      Listed<RelayBackward<mma, columns, false, least_head_dim(columns)>>)                      \
-  ROW(symbol##_bwd_d##columns##_dropout_relay_##list,                                           \
-      name "/bwd/d" #columns "/dropout/relay/" #list,                                           \
-      Listed<RelayBackward<mma, columns, true, least_head_dim(columns)>>)
-#define SPARK_VOLTA_LISTED_RELAY(ROW, list, Listed)                                             \
-  SPARK_VOLTA_LISTED_RELAY_OF(ROW, list, Listed, volta_fp16acc, "volta-fp16acc", Accumulator::kFp16, 64)  \
-  SPARK_VOLTA_LISTED_RELAY_OF(ROW, list, Listed, volta_fp16acc, "volta-fp16acc", Accumulator::kFp16, 128) \
-  SPARK_VOLTA_LISTED_RELAY_OF(ROW, list, Listed, volta_fp32acc, "volta-fp32acc", Accumulator::kFp32, 64)  \
-  SPARK_VOLTA_LISTED_RELAY_OF(ROW, list, Listed, volta_fp32acc, "volta-fp32acc", Accumulator::kFp32, 128)
-#define SPARK_VOLTA_SPARSE_BACKWARD_RELAY(ROW) SPARK_VOLTA_LISTED_RELAY(ROW, sparse, SparseBackward)
 #define SPARK_VOLTA_SPARSE_BACKWARD_DQ(ROW)                                                     \
   SPARK_VOLTA_SPARSE_OF_COLUMNS(SPARK_VOLTA_SPARSE_BACKWARD_DQ_OF, ROW, volta_fp16acc,          \
                                 "volta-fp16acc", Accumulator::kFp16)                            \
@@ -296,7 +283,6 @@ namespace sparkbench::volta {
   OF_COLUMNS(ROW, symbol, name, mma, 96)                                                        \
   OF_COLUMNS(ROW, symbol, name, mma, 128)                                                       \
   OF_COLUMNS(ROW, symbol, name, mma, 256)
-#define SPARK_VOLTA_PACKED_BACKWARD_RELAY(ROW) SPARK_VOLTA_LISTED_RELAY(ROW, packed, PackedBackward)
 #define SPARK_VOLTA_PACKED_BACKWARD(ROW)                                                        \
   SPARK_VOLTA_PACKED_OF_COLUMNS(SPARK_VOLTA_PACKED_BACKWARD_OF_COLUMNS, ROW, volta_fp16acc,     \
                                 "volta-fp16acc", Accumulator::kFp16)                            \

@@ -24,7 +24,6 @@
 #include "kernels/volta/sparse_emulated.h"
 #include "kernels/volta/sparse_gpu.h"
 #include "kernels/volta/sparse_kinds.h"
-#include "kernels/volta/sparse_relay.h"
 
 namespace sparkbench::volta {
 namespace {
@@ -113,14 +112,9 @@ void add_lists(const Problem& problem, Pass pass, bool is_deterministic, Pattern
     });
     return;
   }
-  const auto add_keys = [&](auto row, auto /*id*/) {
+  visit_backward<Blocks::kSparse>(kAccumulator, !is_deterministic, wanted, [&](auto row, auto) {
     lists.add({*problem.sparse, kSparseKeys<decltype(row)>});
-  };
-  if (has_sparse_relay(problem, is_deterministic)) {
-    visit_backward_relay<Blocks::kSparse>(kAccumulator, wanted, add_keys);
-    return;
-  }
-  visit_backward<Blocks::kSparse>(kAccumulator, !is_deterministic, wanted, add_keys);
+  });
   if (!is_deterministic) return;
   visit_backward_dq<Blocks::kSparse>(kAccumulator, wanted, [&](auto row, auto /*id*/) {
     lists.add({*problem.sparse, kSparseQueries<decltype(row)>});

@@ -1,7 +1,5 @@
 #include "kernels/volta/packed_emulated.h"
 
-#include <algorithm>
-#include <limits>
 #include <utility>
 #include <vector>
 
@@ -56,18 +54,15 @@ class PackedBackwardPass {
   }
   void key_gradients(bool computes_dq) {
     visit_backward<Blocks::kPacked>(accumulator_, computes_dq, wanted_, [&](auto row, auto id) {
-      launch_key_gradients<decltype(row)>(id);
-    });
-  }
-  /// dK, dV and dQ, whose sums are no numbers before. False where there is no room for it.
-  bool relayed_gradients() {
-    return visit_backward_relay<Blocks::kPacked>(accumulator_, wanted_, [&](auto row, auto id) {
-      turns_.assign(
-          packed_turns_bytes(workspace_problem(packed_, lengths_.batch)) / sizeof(std::uint32_t),
-          0);
-      params_.relay.turns = turns_.data();
-      std::fill(dq_sums_.begin(), dq_sums_.end(), std::numeric_limits<float>::quiet_NaN());
-      launch_key_gradients<decltype(row)>(id);
+      using Config = decltype(row);
+      const EmulatedWorkList keys(packed_, lengths_, kKeyList<Config>);
+      add_report(report_, keys.emulate(options_));
+      params_.key_items = keys.items();
+      launch({id, Config::kThreads, sizeof(BackwardTiles<Config>)}, packed_.key_heads(), keys,
+             [](EmulatedMachine& machine, const BackwardParams& params) {
+               attention_backward<Config>(machine, params);
+             },
+             {Config::kStep, sample_.key_tiles});
     });
   }
   void dq() {
@@ -100,19 +95,6 @@ class PackedBackwardPass {
     int threads;
     std::size_t shared_bytes;
   };
-
-  template <class Config>
-  void launch_key_gradients(const char* id) {
-    const EmulatedWorkList keys(packed_, lengths_, kKeyList<Config>);
-    add_report(report_, keys.emulate(options_));
-    params_.key_items = keys.items();
-    params_.relay.items = keys.params().relays;
-    launch({id, Config::kThreads, sizeof(BackwardTiles<Config>)}, packed_.key_heads(), keys,
-           [](EmulatedMachine& machine, const BackwardParams& params) {
-             attention_backward<Config>(machine, params);
-           },
-           {Config::kStep, sample_.key_tiles});
-  }
 
   /// What of the list's blocks runs: of rows, every head of the sampled sequences.
   struct Part {
@@ -147,7 +129,6 @@ class PackedBackwardPass {
     std::vector<GlobalRegion> all = backward_regions(packed_, tensors_);
     append_workspace("statistics", statistics_, all);
     append_workspace("dq_sums", dq_sums_, all);
-    if (!turns_.empty()) append_turns(turns_, !has_ordered_sums(packed_.head_dim), all);
     return all;
   }
   /// Each launch is a kernel of its own: what earlier ones wrote is there for it.
@@ -167,7 +148,6 @@ class PackedBackwardPass {
   EmulatedWorkList queries_;
   std::vector<RowStatistics> statistics_;
   std::vector<float> dq_sums_;
-  std::vector<std::uint32_t> turns_;  // in relay
   BackwardParams params_;
   EmulationReport report_;
 };
@@ -210,9 +190,6 @@ EmulationReport emulate_packed_backward(Accumulator accumulator, const Problem& 
   check_packed(packed, lengths);
   PackedBackwardPass pass(accumulator, packed, lengths, tensors, options, is_deterministic, sample);
   pass.prepare();
-  if (has_packed_relay(packed, lengths.batch, is_deterministic) && pass.relayed_gradients()) {
-    return pass.take_report();
-  }
   pass.key_gradients(!is_deterministic);
   if (is_deterministic) {
     pass.dq();

@@ -11,7 +11,6 @@ namespace sparkbench::volta {
 
 SPARK_VOLTA_PACKED_FORWARD(SPARK_FORWARD_KERNEL)
 SPARK_VOLTA_PACKED_BACKWARD(SPARK_BACKWARD_KERNEL)
-SPARK_VOLTA_PACKED_BACKWARD_RELAY(SPARK_BACKWARD_KERNEL)
 SPARK_VOLTA_PACKED_BACKWARD_DQ(SPARK_BACKWARD_DQ_KERNEL)
 SPARK_VOLTA_PACKED_STATISTICS(SPARK_STATISTICS_KERNEL)
 SPARK_VOLTA_PACKED_ROUND_DQ(SPARK_ROUND_DQ_KERNEL)
@@ -45,16 +44,11 @@ BackwardParams prepare_backward(Accumulator accumulator, const Wanted& wanted,
       lay_out_workspace(workspace_problem(packed, lengths.batch), rows, is_deterministic));
   params.query_items = queries.items;
   params.key_items = keys.items;
-  params.relay.items = keys.relays;
-  params.relay.turns = reinterpret_cast<std::uint32_t*>(rows + layout.rows_bytes);
   visit_statistics<Blocks::kPacked>(accumulator, wanted, [&](auto row, auto /*id*/) {
     using Statistics = decltype(row);
     launch_items<Statistics>(params, packed.heads * kBlocksOfItem<Statistics>, queries.items_end, 0,
                              stream);
   });
-  if constexpr (Config::kRelaysDq) {
-    CUDA_CHECK(cudaMemsetAsync(params.relay.turns, 0, layout.turns_bytes, stream));
-  }
   return params;
 }
 
@@ -89,21 +83,12 @@ void launch_packed_backward(Accumulator accumulator, const Problem& packed,
                             void* workspace, bool is_deterministic, CUstream_st* stream) {
   check_packed(packed, lengths);
   const Wanted wanted{packed, shared_bytes_per_block()};
-  const auto prepare = [&](auto row) {
-    return prepare_backward<decltype(row)>(accumulator, wanted, lengths, tensors, workspace,
-                                           is_deterministic, stream);
-  };
-  if (has_packed_relay(packed, lengths.batch, is_deterministic) &&
-      visit_backward_relay<Blocks::kPacked>(accumulator, wanted, [&](auto row, auto /*id*/) {
-        launch_key_gradients<decltype(row)>(prepare(row), wanted, lengths.batch, stream);
-      })) {
-    return;
-  }
   const int queries = work_items(packed, lengths.batch, kQueryList);
   BackwardParams params{};
   visit_backward<Blocks::kPacked>(
       accumulator, !is_deterministic, wanted, [&](auto row, auto /*id*/) {
-        params = prepare(row);
+        params = prepare_backward<decltype(row)>(accumulator, wanted, lengths, tensors, workspace,
+                                                 is_deterministic, stream);
         if (!is_deterministic && queries > 0) {
           const Problem rows = workspace_problem(packed, lengths.batch);
           CUDA_CHECK(

@@ -11,30 +11,21 @@ namespace sparkbench::volta {
 /// Of a forward configuration, of a backward one, and of all kernels that have queries there.
 template <class Config>
 inline constexpr WorkListKind kForwardList = {false, Config::kBlockM};
-constexpr WorkListKind key_list(int block_keys, bool is_in_relay) {
-  return is_in_relay ? WorkListKind{true, block_keys, WorkOrder::kInRelay, kRelayStep}
-                     : WorkListKind{true, block_keys};
-}
 template <class Config>
-inline constexpr WorkListKind kKeyList = key_list(Config::kBlockKeys, Config::kRelaysDq);
+inline constexpr WorkListKind kKeyList = {true, Config::kBlockKeys};
 inline constexpr WorkListKind kQueryList = {false, kWorkspaceBlock};
 
 /// The workspace of a backward pass: the lists of queries and of keys, and behind them what a pass
-/// over sequences of one length has, in relay words that tell turns, too.
+/// over sequences of one length has.
 struct PackedBackwardLayout {
-  std::uint64_t query_bytes, key_bytes, rows_bytes, turns_bytes;
+  std::uint64_t query_bytes, key_bytes, rows_bytes;
 
   PackedBackwardLayout(const Problem& packed, int batch, const WorkListKind& keys,
                        bool is_deterministic)
       : query_bytes(work_list_bytes(packed, batch, kQueryList)),
         key_bytes(work_list_bytes(packed, batch, keys)),
-        rows_bytes(backward_workspace_bytes(workspace_problem(packed, batch), is_deterministic)),
-        turns_bytes(keys.order == WorkOrder::kInRelay
-                        ? packed_turns_bytes(workspace_problem(packed, batch))
-                        : 0) {}
-  std::uint64_t bytes() const {
-    return saturating_sum({query_bytes, key_bytes, rows_bytes, turns_bytes});
-  }
+        rows_bytes(backward_workspace_bytes(workspace_problem(packed, batch), is_deterministic)) {}
+  std::uint64_t bytes() const { return saturating_sum({query_bytes, key_bytes, rows_bytes}); }
 };
 
 }  // namespace sparkbench::volta

@@ -10,8 +10,6 @@
 #include "kernels/testing/test_packed_alone.h"
 #include "kernels/testing/test_problems.h"
 #include "kernels/varlen/emulated_work_list.h"
-#include "kernels/volta/backward/relay_plan.h"
-#include "kernels/volta/packed_lists.h"
 
 namespace sparkbench {
 namespace {
@@ -118,144 +116,6 @@ TEST(VoltaPacked, RefusesWhatIsNotPacked) {
                std::invalid_argument);
 }
 
-/// Columns and accumulators of the instances that hand on dQ.
-class VoltaPackedRelay : public testing::TestWithParam<std::tuple<const char*, int, float>> {
- protected:
-  PackedCase make(const MaskSpec& mask, int heads_k) const {
-    const auto [name, head_dim, dropout_p] = GetParam();
-    return PackedCase(packed_problem(head_dim, mask, dropout_p, heads_k), kRagged);
-  }
-  const AttentionKernel& kernel_ = *find_attention_kernel(std::get<0>(GetParam()));
-};
-
-/// Sequence `i` as a problem.
-Problem alone(const PackedCase& made, int i) {
-  Problem problem = made.problem;
-  problem.seqlen_q = made.seqlens[static_cast<std::size_t>(i)].seqlen_q;
-  problem.seqlen_k = made.seqlens[static_cast<std::size_t>(i)].seqlen_k;
-  return problem;
-}
-
-/// Also of rows that see no key, and of sequences that have none: alone these have no relay. At 128
-/// columns two warps add to the same sums, in any order.
-TEST_P(VoltaPackedRelay, HasDqOfEachSequenceAlone) {
-  std::size_t cell = std::get<float>(GetParam()) > 0 ? 1 : 0;  // other masks with dropout
-  for (const MaskSpec& mask :
-       {MaskSpec::causal(), MaskSpec::band(30, 20), MaskSpec::band(128, -1), MaskSpec::full()}) {
-    if (!is_tried(cell++, 2)) continue;
-    SCOPED_TRACE(name_of(mask));
-    const PackedCase made = make(mask, 2);
-    ASSERT_TRUE(volta::has_packed_relay(made.problem, made.batch(), false));
-    const PackedRows rows = run_forward(kernel_, made);
-    const PackedGradients fixed = run_backward(kernel_, made, rows, true),
-                          packed = run_backward(kernel_, made, rows, false, 5);
-    expect_near(packed.dq, fixed.dq);
-    EXPECT_TRUE(same_bits(packed.dk, fixed.dk));
-    EXPECT_TRUE(same_bits(packed.dv, fixed.dv));
-    const bool is_ordered = volta::has_ordered_sums(made.problem.head_dim);
-    int relayed = 0;
-    for (int i = 0; i < made.batch(); ++i) {
-      if (!is_whole(made.seqlens[static_cast<std::size_t>(i)])) {
-        expect_same_gradients(made, i, packed, PackedGradients::zeros(made), true);
-      } else if (is_ordered && volta::has_relay(alone(made, i), false)) {
-        ++relayed;
-        const PackedGradients of_one = Alone(kernel_, made, i).backward(rows, false);
-        expect_same_gradients(made, i, packed, of_one, true);
-      }
-    }
-    EXPECT_EQ(relayed > 0, is_ordered);
-  }
-}
-
-INSTANTIATE_TEST_SUITE_P(Instances, VoltaPackedRelay,
-                         testing::ValuesIn(with_nightly<std::tuple<const char*, int, float>>(
-                             {{"volta-fp16acc", 64, 0.1f},
-                              {"volta-fp32acc", 64, 0.0f},
-                              {"volta-fp16acc", 128, 0.1f},
-                              {"volta-fp32acc", 104, 0.0f}},
-                             {{"volta-fp16acc", 40, 0.0f}, {"volta-fp32acc", 56, 0.1f}})));
-
-TEST(VoltaPackedRelayPlan, IsOfMeanLengths) {
-  const auto has_relay = [](const MaskSpec& mask, int total, int batch, int head_dim = 64) {
-    Problem packed = packed_problem(head_dim, mask, 0.0f, 4);
-    packed.seqlen_q = packed.seqlen_k = total;
-    return volta::has_packed_relay(packed, batch, false);
-  };
-  EXPECT_TRUE(has_relay(MaskSpec::causal(), 8 * 2048, 8));
-  EXPECT_FALSE(has_relay(MaskSpec::causal(), 8 * 2048 + 1, 8));
-  EXPECT_TRUE(has_relay(MaskSpec::causal(), 8 * 1024, 8, 128));
-  EXPECT_FALSE(has_relay(MaskSpec::causal(), 8 * 1024 + 1, 8, 128));
-  EXPECT_TRUE(has_relay(MaskSpec::full(), 8 * 512, 8));
-  EXPECT_FALSE(has_relay(MaskSpec::full(), 8 * 512 + 1, 8));
-  EXPECT_TRUE(has_relay(MaskSpec::window(2048), 8 * 16384, 8));
-  EXPECT_FALSE(has_relay(MaskSpec::window(2049), 8 * 16384, 8));
-  EXPECT_FALSE(has_relay(MaskSpec::prefix(10), 8 * 128, 8));
-  EXPECT_FALSE(has_relay(MaskSpec::band(-5, 4), 8 * 128, 8));  // nobody sees a key
-  EXPECT_FALSE(has_relay(MaskSpec::causal(), 8 * 128, 8, 80));
-  EXPECT_FALSE(has_relay(MaskSpec::causal(), 0, 0));
-  Problem packed = packed_problem(64, MaskSpec::causal(), 0.0f, 4);
-  packed.seqlen_q = packed.seqlen_k = 1000;
-  EXPECT_FALSE(volta::has_packed_relay(packed, 8, true));
-}
-
-/// Of each step that a block walks the list tells what the geometry does.
-TEST(VoltaPackedRelayPlan, IsListedAsTheGeometryHasIt) {
-  constexpr int kKeys = 64;
-  std::vector<Lengths> lengths = kRagged;
-  unsigned seed = 1;
-  const auto next = [&seed] {
-    return static_cast<int>((seed = seed * 1664525u + 1013904223u) >> 16) % 400;
-  };
-  for (int i = 0; i < 60; ++i) lengths.push_back({next(), next()});
-  for (const MaskSpec& mask :
-       {MaskSpec::full(), MaskSpec::causal(), MaskSpec::window(10), MaskSpec::window(100),
-        MaskSpec::band(128, -1), MaskSpec::band(30, 20), MaskSpec::band(-7, 80)}) {
-    SCOPED_TRACE(name_of(mask));
-    const PackedCase made(packed_problem(64, mask, 0.0f, 4), lengths);
-    const EmulatedWorkList list(made.problem, made.lengths(), volta::key_list(kKeys, true));
-    list.emulate({.profile = &arithmetic_profile("volta")});
-    int steps = 0;
-    for (int i = 0; i < list.size(); ++i) {
-      const WorkItem& item = list.items()[i];
-      if (item.place.first_row == kNoWork) continue;
-      const WorkRelay& relay = list.params().relays[i];
-      const KeyMask of = make_key_mask(mask, item.mask.seqlen_q, item.mask.seqlen_k);
-      const volta::RelayGeometry<> geometry{of, of.end(of.seqlen_q - 1) - 1, kKeys};
-      const int own = item.place.first_row / kKeys;
-      const Range rows{of.rows(item.place.first_row).begin, item.walk.end};
-      for (int query = rows.begin / volta::kRelayStep * volta::kRelayStep; query < rows.end;
-           query += volta::kRelayStep, ++steps) {
-        ASSERT_TRUE(geometry.sees_keys(query));
-        const int before = geometry.last_block(query) - own;
-        ASSERT_GE(before, 0);
-        EXPECT_EQ(std::min(relay.behind + query, relay.most) / kKeys, before);
-        EXPECT_EQ(query >= relay.last_from, geometry.first_block(query) == own);
-      }
-    }
-    EXPECT_GT(steps, 100);
-  }
-}
-
-/// Nor does a block wait for ever.
-TEST(VoltaPackedRelay, TouchesNothingElseWhateverOffsetsAre) {
-  const AttentionKernel& kernel = *find_attention_kernel("volta-fp32acc");
-  PackedCase made(packed_problem(64, MaskSpec::causal(), 0.0f, 4),
-                  {{300, 400}, {200, 100}, {150, 60}});
-  ASSERT_TRUE(volta::has_packed_relay(made.problem, made.batch(), false));
-  const PackedRows rows = run_forward(kernel, made);
-  for (const std::vector<int>& offsets :
-       {std::vector<int>{0, 900, -5, 500}, {10, 5, 3, 1000}, {0, 400, 100, 600}}) {
-    made.cu_seqlens_q = made.cu_seqlens_k = offsets;
-    PackedGradients gradients(made);
-    const EmulationReport report = kernel.packed.emulate_backward(
-        made.problem, made.lengths(), made.tensors(rows, gradients), options_of(kernel), false, {});
-    for (const Finding& finding : report.findings) {
-      EXPECT_NE(finding.kind, FindingKind::kOutOfBounds) << finding.message;
-      EXPECT_NE(finding.kind, FindingKind::kMissedTurn) << finding.message;
-    }
-  }
-}
-
 /// What of a sample is computed, and the counts that it stands for.
 class VoltaPackedSample : public testing::Test {
  protected:
@@ -314,7 +174,9 @@ TEST_F(VoltaPackedSample, OfSequencesHasTheirGradients) {
         const std::size_t q = row_offset(0, made_.cu_seqlens_q[i] + row, 2, 0, 4, 64);
         const std::size_t k = row_offset(0, made_.cu_seqlens_k[i] + row, 1, 0, 2, 64);
         const std::size_t bytes = 64 * sizeof(Half);
-        ASSERT_EQ(std::memcmp(&some.dq[q], &whole.dq[q], 2 * bytes), 0) << sequence;
+        if (is_deterministic) {  // sums of dQ depend on which block adds first
+          ASSERT_EQ(std::memcmp(&some.dq[q], &whole.dq[q], 2 * bytes), 0) << sequence;
+        }
         ASSERT_EQ(std::memcmp(&some.dk[k], &whole.dk[k], bytes), 0) << sequence << ", " << row;
         ASSERT_EQ(std::memcmp(&some.dv[k], &whole.dv[k], bytes), 0) << sequence << ", " << row;
       }

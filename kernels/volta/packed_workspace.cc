@@ -11,11 +11,8 @@ std::uint64_t packed_workspace_bytes(const Problem& packed, int batch, Pass pass
     const WorkListKind list{false, forward_block_rows(packed.head_dim)};
     return work_list_bytes(packed, batch, list);
   }
-  const bool is_in_relay = has_packed_relay(packed, batch, is_deterministic);
-  const int block_keys =
-      is_in_relay ? relay_block_keys(packed.head_dim) : backward_keys(packed.head_dim);
-  return PackedBackwardLayout(packed, batch, key_list(block_keys, is_in_relay), is_deterministic)
-      .bytes();
+  const WorkListKind keys{true, backward_keys(packed.head_dim)};
+  return PackedBackwardLayout(packed, batch, keys, is_deterministic).bytes();
 }
 
 }  // namespace sparkbench::volta

@@ -1,11 +1,6 @@
 #include "kernels/volta/sparse_emulated.h"
 
-#include <algorithm>
 #include <array>
-#include <cstring>
-#include <limits>
-#include <map>
-#include <set>
 #include <utility>
 #include <vector>
 
@@ -21,7 +16,6 @@
 #include "kernels/volta/forward/schedules.h"
 #include "kernels/volta/sparse_kinds.h"
 #include "kernels/volta/sparse_parts.h"
-#include "kernels/volta/sparse_relay.h"
 
 namespace sparkbench::volta {
 namespace {
@@ -76,48 +70,6 @@ class SparseBackwardPass {
       sum_parts_of(lists, split, keys, tiles, {dk, params_.part_dk, params_.dk, tensors_.dk});
       sum_parts_of(lists, split, keys, tiles, {dv, params_.part_dv, params_.dv, tensors_.dv});
     });
-  }
-  /// dK, dV and dQ by blocks that hand it on, of sums that are no numbers before: those of a sample
-  /// of keys, and of one of queries all that these see, head by head. Statistics have been
-  /// prepared, or these blocks do that.
-  void relayed_gradients(const BackwardSample& sample, bool prepares_statistics) {
-    params_.relay.prepares_statistics = prepares_statistics;
-    visit_backward_relay<Blocks::kSparse>(accumulator_, wanted_, [&](auto row, auto id) {
-      using Config = decltype(row);
-      SparseTileLists lists(mask_, kSparseKeys<Config>);
-      params_.walk = walk_of_lists<Config>(lists, 0, problem_.group_size());
-      std::fill(dq_sums_.begin(), dq_sums_.end(), std::numeric_limits<float>::quiet_NaN());
-      bool has_launched = false;
-      const auto launch = [&](const std::vector<std::array<int, 3>>& blocks) {
-        turns_.assign(packed_turns_bytes(walked_) / sizeof(std::uint32_t), 0);
-        params_.relay.turns = turns_.data();
-        if (params_.relay.prepares_statistics) {
-          std::memset(static_cast<void*>(statistics_.data()), kUnpublishedByte,
-                      statistics_bytes(walked_));
-        }
-        LaunchShape shape = list_shape({id, Config::kThreads, sizeof(BackwardTiles<Config>), lists,
-                                        problem_.key_heads(), problem_.batch, Config::kBlockKeys},
-                                       {});
-        shape.blocks = blocks;
-        EmulationReport launched = emulate_keys<Config>(shape, lists, {});
-        // Of launches of parts of one grid one tells what all of it counts.
-        if (has_launched) launched.grid_counters = {};
-        has_launched = true;
-        add_report(report_, launched);
-      };
-      if (sample.is_everything()) return launch({});
-      for (const auto& [head, places] : blocks_of<Config>(lists, sample)) {
-        std::vector<bool> takes_part(static_cast<std::size_t>(lists.blocks_of_head()));
-        std::vector<std::array<int, 3>> blocks;
-        for (const int place : places) {
-          takes_part[static_cast<std::size_t>(place)] = true;
-          blocks.push_back({head[0], place, head[1]});
-        }
-        lists.give_turns(takes_part);
-        launch(blocks);
-      }
-    });
-    turns_.clear();
   }
   /// A sample of dQ: its queries alone, over all keys that they see. Before the sampled keys, for
   /// it leaves partial sums in dK and dV. The sampled keys tell the counts of the pass.
@@ -192,42 +144,16 @@ class SparseBackwardPass {
   EmulationReport key_launch(const char* id, const SparseTileLists& lists,
                              std::span<const SampleTile> tiles,
                              const std::vector<PartTensor*>& parts) {
-    return emulate_keys<Config>(
+    const LaunchShape shape =
         list_shape({id, Config::kThreads, sizeof(BackwardTiles<Config>), lists,
                     problem_.key_heads(), problem_.batch, Config::kBlockKeys},
-                   tiles),
-        lists, parts);
-  }
-  template <class Config>
-  EmulationReport emulate_keys(const LaunchShape& shape, const SparseTileLists& lists,
-                               const std::vector<PartTensor*>& parts) {
+                   tiles);
     params_.sparse_keys = lists.on_host();
     const BackwardParams params = params_;
     std::vector<GlobalRegion> all = regions(&lists);
     for (PartTensor* const part : parts) part->append_written(all);
     return emulate(shape, all, options_,
                    [&](EmulatedMachine& machine) { attention_backward<Config>(machine, params); });
-  }
-  /// Of each key head and batch entry of a sample the places in the list of the blocks that have
-  /// its keys, or that its queries see.
-  template <class Config>
-  std::map<std::array<int, 2>, std::set<int>> blocks_of(const SparseTileLists& lists,
-                                                        const BackwardSample& sample) const {
-    std::map<std::array<int, 2>, std::set<int>> places;
-    for (int i = 0; i < lists.blocks_of_head(); ++i) {
-      for (const auto& [tile, head, batch] : sample.key_tiles) {
-        if (lists.block(0, i).first_row / kSampleRows == tile) places[{head, batch}].insert(i);
-      }
-      for (const auto& [tile, head, batch] : sample.query_tiles) {
-        const SparseBlock& block = lists.block(head % lists.unions(), i);
-        const SparseTile* const first = lists.tiles() + block.first_tile;
-        const bool sees = std::any_of(first, first + block.tiles, [tile = tile](const auto& of) {
-          return first_of_step(of.step) / kSampleRows == tile;
-        });
-        if (sees) places[{problem_.key_head(head), batch}].insert(i);
-      }
-    }
-    return places;
   }
   /// A gradient of which blocks have parts.
   struct SplitGradient {
@@ -252,12 +178,10 @@ class SparseBackwardPass {
   std::vector<GlobalRegion> regions(const SparseTileLists* lists) {
     std::vector<GlobalRegion> all = backward_regions(problem_, tensors_);
     all.push_back({"statistics", statistics_.data(), statistics_bytes(walked_), true, true});
-    all.back().is_published = params_.relay.prepares_statistics;
     append_list("order of queries", query_tiles_, all);
     if (!dq_sums_.empty()) {
       all.push_back({"dq_sums", dq_sums_.data(), dq_sums_.size() * sizeof(float), true, true});
     }
-    if (!turns_.empty()) append_turns(turns_, !has_ordered_sums(problem_.head_dim), all);
     if (lists != nullptr) append_lists(*lists, all);
     return all;
   }
@@ -270,7 +194,6 @@ class SparseBackwardPass {
   const EmulationOptions& options_;
   std::vector<RowStatistics> statistics_;
   std::vector<float> dq_sums_;
-  std::vector<std::uint32_t> turns_;  // in relay
   BackwardParams params_;
   std::vector<OrderedTile> query_tiles_;
   EmulationReport report_;
@@ -307,12 +230,8 @@ EmulationReport emulate_sparse_backward(Accumulator accumulator, const Problem& 
   const BackwardSample sample{walked_rows(problem, tokens.query_tiles),
                               walked_keys(problem, tokens.key_tiles)};
   SparseBackwardPass pass(accumulator, problem, tensors, options, is_deterministic);
-  const bool has_relay = has_sparse_relay(problem, is_deterministic);
-  const bool blocks_prepare = has_relay && prepares_sparse_statistics(problem);
-  if (!blocks_prepare) pass.prepare();
-  if (has_relay) {
-    pass.relayed_gradients(sample, blocks_prepare);
-  } else if (is_deterministic) {
+  pass.prepare();
+  if (is_deterministic) {
     pass.key_gradients(false, sample.key_tiles);
     pass.dq(sample.query_tiles);
   } else {

@@ -9,13 +9,11 @@
 #include "kernels/volta/sparse_gpu.h"
 #include "kernels/volta/sparse_kinds.h"
 #include "kernels/volta/sparse_parts.h"
-#include "kernels/volta/sparse_relay.h"
 
 namespace sparkbench::volta {
 
 SPARK_VOLTA_SPARSE_FORWARD(SPARK_FORWARD_KERNEL)
 SPARK_VOLTA_SPARSE_BACKWARD(SPARK_BACKWARD_KERNEL)
-SPARK_VOLTA_SPARSE_BACKWARD_RELAY(SPARK_BACKWARD_KERNEL)
 SPARK_VOLTA_SPARSE_BACKWARD_DQ(SPARK_BACKWARD_DQ_KERNEL)
 
 namespace {
@@ -78,23 +76,7 @@ void launch_sparse_backward(Accumulator accumulator, const Problem& problem,
   if (is_deterministic) params.sparse_queries = lists.at(first + 1, memory);
   give_order(params, problem, lists.walked_order_at(first, memory));
   const Wanted wanted{dense, shared_bytes_per_block()};
-  const bool has_relay = has_sparse_relay(problem, is_deterministic);
-  params.relay.prepares_statistics = has_relay && prepares_sparse_statistics(problem);
-  if (params.relay.prepares_statistics) {
-    CUDA_CHECK(cudaMemsetAsync(params.workspace.statistics, kUnpublishedByte,
-                               statistics_bytes(walked), stream));
-  } else {
-    launch_statistics(accumulator, walked, params, stream);
-  }
-  if (has_relay) {
-    const std::uint64_t turns = SparseRelayWorkspace(problem).turns;
-    params.relay.turns = in_workspace<std::uint32_t>(workspace, turns);
-    CUDA_CHECK(cudaMemsetAsync(params.relay.turns, 0, sparse_turns_bytes(problem), stream));
-    visit_backward_relay<Blocks::kSparse>(accumulator, wanted, [&](auto row, auto /*id*/) {
-      launch_keys<decltype(row)>(params, problem, lists[first], stream);
-    });
-    return;
-  }
+  launch_statistics(accumulator, walked, params, stream);
   if (!is_deterministic) {
     CUDA_CHECK(cudaMemsetAsync(params.workspace.dq_sums, 0, dq_sums_bytes(walked, false), stream));
   }

@@ -8,7 +8,6 @@
 #include <tuple>
 
 #include "kernels/testing/test_sparse_gpu.h"
-#include "kernels/volta/sparse_relay.h"
 
 namespace sparkbench {
 namespace {
@@ -75,40 +74,6 @@ TEST_P(VoltaSparseGpu, HasThemForPatternsDrawnAtRandom) {
   }
 }
 
-class VoltaSparseRelayGpu : public VoltaSparseGpu {};
-
-/// Blocks of 64 keys add to dQ in one order.
-TEST_P(VoltaSparseRelayGpu, HasTheEmulatedMachinesDq) {
-  if (std::get<1>(GetParam()) > 64) GTEST_SKIP() << "two warps add to the same sums, in any order";
-  for (const std::string_view spec : {"blocked:64", "nd:25x20:5x5", "window:70/chunk:100"}) {
-    SCOPED_TRACE(spec);
-    const PatternRun run(kernel(), with_pattern(problem(500, 500), spec));
-    ASSERT_TRUE(volta::has_sparse_relay(run.problem(), false));
-    const Passes want =
-        run.emulate(options_of(run.kernel(), &native_profile(run.kernel().instruction)), false,
-                    [](const auto&) {});
-    EXPECT_EQ(count_different(run_on_gpu(run, false).dq, want.dq), 0u);
-  }
-}
-
-/// As many blocks as there is room for, each of which waits for others, and more.
-TEST_P(VoltaSparseRelayGpu, IsNearADeterministicPassWhereTheGpuIsFull) {
-  Problem large = problem(8192, 8192);
-  large.batch = 2;
-  for (const std::string_view spec : {"blocked:128", "blocked:64", "chunk:512", "nd:64x128:7x7"}) {
-    SCOPED_TRACE(spec);
-    const PatternRun run(kernel(), with_pattern(large, spec));
-    const Passes alone = run_on_gpu(run, true), relayed = run_on_gpu(run, false);
-    expect_near(relayed.dq, alone.dq);
-    expect_near(relayed.dk, alone.dk);
-    expect_near(relayed.dv, alone.dv);
-  }
-}
-
-INSTANTIATE_TEST_SUITE_P(Instances, VoltaSparseRelayGpu,
-                         testing::Combine(testing::Values("volta-fp16acc", "volta-fp32acc"),
-                                          testing::Values(40, 64, 128),
-                                          testing::Values(0.0f, 0.1f)));
 INSTANTIATE_TEST_SUITE_P(Instances, VoltaSparseGpu,
                          testing::Combine(testing::Values("volta-fp16acc", "volta-fp32acc"),
                                           testing::Values(64, 80, 128, 200),

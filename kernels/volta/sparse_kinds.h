@@ -12,17 +12,8 @@ namespace sparkbench::volta {
 /// Of a forward configuration, of one of dK and dV, and of one of dQ.
 template <class Config>
 inline constexpr SparseListKind kSparseForward = {false, Config::kBlockM, Config::kBlockN};
-constexpr SparseListKind relayed_keys(int block_keys) {
-  SparseListKind kind{true, block_keys, kRelayStep};
-  kind.splits = false;
-  kind.is_in_relay = true;
-  return kind;
-}
 template <class Config>
-inline constexpr SparseListKind kSparseKeys = Config::kRelaysDq
-                                                  ? relayed_keys(Config::kBlockKeys)
-                                                  : SparseListKind{true, Config::kBlockKeys,
-                                                                   Config::kStep};
+inline constexpr SparseListKind kSparseKeys = {true, Config::kBlockKeys, Config::kStep};
 template <class Config>
 inline constexpr SparseListKind kSparseQueries = {false, Config::kBlockM, Config::kBlockN};
 

@@ -4,7 +4,6 @@
 #include "kernels/volta/backward/workspace.h"
 #include "kernels/volta/dispatch.h"
 #include "kernels/volta/sparse_kinds.h"
-#include "kernels/volta/sparse_relay.h"
 
 namespace sparkbench::volta {
 PartsWorkspace PartsWorkspace::backward(const Problem& problem, int rows_of_keys,
@@ -41,7 +40,6 @@ std::uint64_t sparse_workspace_bytes(Accumulator accumulator, const Problem& pro
     });
     return ForwardPartsWorkspace(problem, rows).bytes;
   }
-  if (has_sparse_relay(problem, is_deterministic)) return SparseRelayWorkspace(problem).bytes;
   int of_keys = 0, of_queries = 0;
   visit_backward<Blocks::kSparse>(
       accumulator, !is_deterministic, wanted, [&](auto row, auto /*id*/) {

@@ -232,26 +232,5 @@ TEST_F(InstanceMeasurement, AddsUpToPatterns) {
   }
 }
 
-/// Blocks round as many queries as in a window, but for the last ones, behind which all are done.
-TEST_F(InstanceMeasurement, AddsUpToPatternsInRelay) {
-  for (const char* const id :
-       {"volta-fp32acc/bwd/d64/relay/sparse", "volta-fp16acc/bwd/d64/relay/sparse",
-        "volta-fp32acc/bwd/d128/relay/sparse"}) {
-    const KernelInstance& instance = instance_of(id);
-    const SassFunction& function = sm70_function_of(instance);
-    for (const char* const mask : {"blocked:64", "blocked:128", "chunk:256"}) {
-      const HeadCycles cycles = cycles_of_pattern(function, instance, mask);
-      const std::string name = std::string(id) + ", " + mask;
-      const double ratio = cycles.predicted / cycles.simulated;
-      // Blocks of four steps are mostly prologue and epilogue, which residents hide from each
-      // other.
-      const bool are_ends = instance.head_dim == 64 && std::string_view(mask) == "blocked:64";
-      EXPECT_GT(ratio, 0.95) << name;
-      EXPECT_LT(ratio, are_ends ? 1.08 : 1.05) << name;
-      RecordProperty("predicted over simulated, " + name, std::to_string(ratio));
-    }
-  }
-}
-
 }  // namespace
 }  // namespace sparkbench

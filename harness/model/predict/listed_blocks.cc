@@ -10,7 +10,6 @@
 #include "kernels/block_sparse/cut_tiles.h"
 #include "kernels/block_sparse/sparse_lists.h"
 #include "kernels/tile/list_blocks.h"
-#include "kernels/volta/sparse_kinds.h"
 
 namespace sparkbench {
 namespace {
@@ -31,16 +30,14 @@ int class_shift(int longest) {
   return shift;
 }
 
-/// work_of(mask of the sequence, what the block has of it) for each place of the list. A block
-/// without keys walks nothing.
+/// work_of(mask of the sequence, what the block has of it) for each place of the list.
 template <class WorkOf>
 std::vector<BlockWork> tiles_of_list(const Problem& problem, const WorkListKind& kind,
                                      WorkOf work_of) {
   std::vector<BlockWork> tiles;
   for (const ListedBlock& block : listed_blocks(problem, kind)) {
     const KeyMask mask = problem.key_mask_of(block.sequence);
-    const Range own = own_rows(mask, kind.is_of_keys, block.first, kind.block_rows);
-    tiles.push_back(own.is_empty() ? BlockWork{} : work_of(mask, own));
+    tiles.push_back(work_of(mask, own_rows(mask, kind.is_of_keys, block.first, kind.block_rows)));
   }
   return tiles;
 }
@@ -85,19 +82,13 @@ std::vector<ListedBlock> listed_blocks(const Problem& problem, const WorkListKin
     ListedBlock block;
     int length_class;
   };
-  const bool is_of_keys = kind.is_of_keys, is_in_relay = kind.order == WorkOrder::kInRelay;
+  const bool is_of_keys = kind.is_of_keys;
   const int block_rows = kind.block_rows;
   const int shift = class_shift(is_of_keys ? problem.seqlen_q : problem.seqlen_k);
   std::vector<Listed> all;
   for (int i = 0; i < problem.batch; ++i) {
     const KeyMask mask = problem.key_mask_of(i);
     const int blocks = ceil_divide(length_of(mask, is_of_keys), block_rows);
-    if (is_in_relay) {
-      for (int block = std::max(blocks, 1) - 1; block >= 0; --block) {
-        all.push_back({{i, block_rows * block}, mask.seqlen_q >> shift});
-      }
-      continue;
-    }
     for (int block = 0; block < blocks; ++block) {
       const Range own = own_rows(mask, is_of_keys, block_rows * block, block_rows);
       const Range walked = is_of_keys ? mask.rows_of_any(own) : mask.keys_of_any(own);
@@ -127,9 +118,8 @@ std::vector<BlockWork> tiles_of_listed_queries(const KernelInstance& instance,
 
 std::vector<BlockWork> tiles_of_listed_keys(const KernelInstance& instance,
                                             const Problem& problem) {
-  const WorkOrder order = instance.relays_dq ? WorkOrder::kInRelay : WorkOrder::kLongestFirst;
   return tiles_of_list(
-      problem, {true, instance.block_rows, order}, [&](const KeyMask& mask, const Range& keys) {
+      problem, {true, instance.block_rows}, [&](const KeyMask& mask, const Range& keys) {
         const bool is_whole = keys.size() == instance.block_rows;
         const BlockWork steps =
             count_tiles(mask.rows_of_any(keys), is_whole ? mask.rows_of_all(keys) : Range{0, 0},
@@ -139,7 +129,6 @@ std::vector<BlockWork> tiles_of_listed_keys(const KernelInstance& instance,
 }
 
 SparseListKind list_kind_of(const KernelInstance& instance) {
-  if (instance.relays_dq) return volta::relayed_keys(instance.block_rows);
   return {instance.pass() == "bwd", instance.block_rows, instance.step_columns / instance.teams};
 }
 

@@ -1,7 +1,6 @@
 // Blocks in the order in which a V100 starts them where a list says it: of packed sequences that
 // which kernels/tile/list_blocks.h makes on the device, of a pattern
-// kernels/block_sparse/sparse_lists.h's. Both have those with most to do first, but for blocks of
-// keys in relay.
+// kernels/block_sparse/sparse_lists.h's. Both have those with most to do first.
 #pragma once
 
 #include <vector>

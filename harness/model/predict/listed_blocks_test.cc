@@ -52,8 +52,7 @@ std::vector<ListedBlock> listed_on_device(const Problem& problem, const WorkList
 TEST(ListedBlocks, HaveTheDevicesOrder) {
   for (const MaskSpec& mask : kMaskOfEachKind) {
     const Problem problem = problem_of(random_lengths(300), mask);
-    for (const WorkListKind& kind :
-         {WorkListKind{false, 64}, {true, 64}, {true, 64, WorkOrder::kInRelay}}) {
+    for (const WorkListKind& kind : {WorkListKind{false, 64}, {true, 64}}) {
       SCOPED_TRACE(name_of(mask) + (kind.is_of_keys ? ", keys" : ", queries"));
       EXPECT_EQ(listed_blocks(problem, kind), listed_on_device(problem, kind));
     }
@@ -89,23 +88,6 @@ TEST(PackedLaunches, ListTheirBlocksFirst) {
   // Statistics, dQ's sums set to zero, the products, and dQ rounded.
   const Problem longer = problem_of({{900, 900}, {0, 9}, {1100, 1100}}, MaskSpec::full());
   EXPECT_EQ(launches_of_pass(fp32acc(), longer, Pass::kBackward, false).size(), 5u);
-}
-
-/// A block more than sequence 1 has keys for.
-TEST(PackedLaunches, InRelayHaveTheLastKeysFirst) {
-  const Problem problem = problem_of({{300, 300}, {9, 0}, {70, 70}}, MaskSpec::causal());
-  const auto launches = launches_of_pass(fp32acc(), problem, Pass::kBackward, false);
-  ASSERT_EQ(launches.size(), 4u);
-  EXPECT_EQ(launches[2].instance, nullptr);
-  EXPECT_DOUBLE_EQ(launches[2].hbm_bytes, 4 * (640 / 32) * 4);  // turns of the workspace's steps
-  EXPECT_EQ(launches[3].instance->id, "volta-fp32acc/bwd/d64/relay/packed");
-  EXPECT_TRUE(launches[3].grid.is_head_fastest);
-  const auto& blocks = launches[3].grid.of_head;
-  ASSERT_EQ(blocks.size(), 5u + 2 + 1);
-  // Two query heads share keys, and a block has two teams.
-  EXPECT_EQ(blocks[0].full_tiles + blocks[0].cut_tiles, 2);
-  EXPECT_EQ(blocks[4].full_tiles + blocks[4].cut_tiles, 10);
-  EXPECT_EQ(blocks[7].full_tiles + blocks[7].cut_tiles, 0);
 }
 
 TEST(PackedLaunches, OfNoBlockAreNone) {

@@ -19,7 +19,6 @@
 #include "kernels/volta/backward/workspace.h"
 #include "kernels/volta/packed_lists.h"
 #include "kernels/volta/short_blocks.h"
-#include "kernels/volta/sparse_relay.h"
 
 namespace sparkbench {
 namespace {
@@ -211,25 +210,20 @@ PassLaunch key_gradients(const PassOf& pass, bool is_deterministic) {
 
 /// Whether the blocks with the dQ semaphore prepare the row statistics, without a launch before.
 bool prepares_statistics(const Problem& problem) {
-  if (problem.sparse) return volta::prepares_sparse_statistics(problem);
-  return !problem.lengths && volta::prepares_statistics(problem.head_dim, problem.key_mask());
+  return volta::prepares_statistics(problem.head_dim, problem.key_mask());
 }
 
-/// Sums of dQ in slots; for packed sequences and patterns those of all rows.
-double relayed_bytes(const Problem& problem) {
-  if (problem.lengths || problem.sparse) return dq_sums_bytes(problem);
-  return static_cast<double>(volta::relay_sums_bytes(problem, volta::relay_slot_bits(problem)));
-}
-
-/// dK, dV and dQ, in relay: the last keys first, or as a list has them.
+/// dK, dV and dQ, in relay: the last keys first.
 PassLaunch relayed_gradients(const PassOf& pass) {
   const Problem& problem = pass.problem;
   const KernelInstance& instance = pass.instance("bwd", 5, true);
   std::vector<BlockWork> blocks = key_blocks(instance, problem);
-  if (!problem.lengths && !problem.sparse) std::reverse(blocks.begin(), blocks.end());
+  std::reverse(blocks.begin(), blocks.end());
   const Extents of(problem);
   const double columns =
       columns_of_head(blocks, problem, problem.key_heads(), instance.step_columns);
+  const double of_sums =
+      static_cast<double>(volta::relay_sums_bytes(problem, volta::relay_slot_bits(problem)));
   const double of_keys = of.keys * 4 * of.half_row;  // k, v, dk, dv
   const double of_query = 2 * of.half_row;           // q, d_o
   const double of_visit = of_query + instance.block_rows / kScoreKeys * kStatisticsBytes +
@@ -241,7 +235,7 @@ PassLaunch relayed_gradients(const PassOf& pass) {
   const double read_again = prepares_statistics(problem) ? of_rows * of.half_row : 0;
   return {&instance, grid_of(std::move(blocks), problem, problem.key_heads()),
           of.key_heads * of_keys + of_rows * (of_query + kStatisticsBytes + of.half_row) +
-              prepared + relayed_bytes(problem),
+              prepared + of_sums,
           of.key_heads * (of_keys + columns * of_visit) + of_rows * (of.fp32_row + of.half_row) +
               prepared + read_again};
 }
@@ -277,42 +271,22 @@ void append_forward(const PassOf& of, std::vector<PassLaunch>& launches) {
   launches.push_back(of_parts(of, instance, extents.heads, extents.half_row + kLseBytes));
 }
 
-bool has_relay(const Problem& problem, bool is_deterministic) {
-  if (problem.sparse) return volta::has_sparse_relay(problem, is_deterministic);
-  return problem.lengths
-             ? volta::has_packed_relay(problem.packed(), problem.batch, is_deterministic)
-             : volta::has_relay(problem, is_deterministic);
-}
-
-double turns_bytes(const Problem& problem) {
-  if (problem.sparse) return static_cast<double>(volta::sparse_turns_bytes(problem));
-  return static_cast<double>(problem.lengths ? volta::packed_turns_bytes(volta::workspace_problem(
-                                                   problem.packed(), problem.batch))
-                                             : volta::relay_turns_bytes(problem));
-}
-
-/// Lists the queries and keys of packed sequences. The key list has the main kernel's blocks.
-void append_lists(const PassOf& of, const KernelInstance& main, std::vector<PassLaunch>& launches) {
-  if (!of.problem.lengths) return;
-  const WorkListKind keys = volta::key_list(main.block_rows, main.relays_dq);
-  launches.push_back(list_blocks(of, {volta::kQueryList, keys}));
-}
-
 void append_backward(const PassOf& of, bool is_deterministic, std::vector<PassLaunch>& launches) {
-  if (has_relay(of.problem, is_deterministic)) {
+  if (volta::has_relay(of.problem, is_deterministic)) {
     PassLaunch main = relayed_gradients(of);
     const bool blocks_prepare = prepares_statistics(of.problem);
-    append_lists(of, *main.instance, launches);
     const Extents extents(of.problem);
     launches.push_back(blocks_prepare
                            ? of_bytes(extents.heads * extents.workspace_rows * kStatisticsBytes)
                            : statistics(of));
-    launches.push_back(of_bytes(turns_bytes(of.problem)));
+    launches.push_back(of_bytes(static_cast<double>(volta::relay_turns_bytes(of.problem))));
     launches.push_back(std::move(main));
     return;
   }
   PassLaunch main = key_gradients(of, is_deterministic);
-  append_lists(of, *main.instance, launches);
+  if (of.problem.lengths) {
+    launches.push_back(list_blocks(of, {volta::kQueryList, {true, main.instance->block_rows}}));
+  }
   launches.push_back(statistics(of));
   if (!is_deterministic) launches.push_back(of_bytes(dq_sums_bytes(of.problem)));
   const KernelInstance& instance = *main.instance;

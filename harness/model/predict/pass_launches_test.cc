@@ -131,7 +131,7 @@ TEST(PassLaunches, OfFullMasksHaveStatisticsBeforeARelay) {
                                                         "memset", "volta-fp32acc/bwd/d64/relay"}));
 }
 
-TEST(PassLaunches, OfPatternsWithShortRowsRelayDqUnlessDeterministic) {
+TEST(PassLaunches, OfPatternsAddDqUpUnlessDeterministic) {
   Problem problem = problem_of(4096, 4096, MaskSpec::full(), 64);
   const auto backward = [&](std::string_view spec, bool is_deterministic) {
     problem.sparse = make_sparse_mask(spec, 4096, 4096);
@@ -141,7 +141,8 @@ TEST(PassLaunches, OfPatternsWithShortRowsRelayDqUnlessDeterministic) {
   using Ids = std::vector<std::string>;
   const std::string statistics = "volta-fp16acc/bwd-statistics/d64";
   EXPECT_EQ(backward("blocked:128", false),
-            (Ids{statistics, "memset", "volta-fp16acc/bwd/d64/relay/sparse"}));
+            (Ids{statistics, "memset", "volta-fp16acc/bwd/d64/sparse",
+                 "volta-fp16acc/bwd-round-dq/d64"}));
   EXPECT_EQ(backward("blocked:128", true),
             (Ids{statistics, "volta-fp16acc/bwd/d64/sparse/deterministic",
                  "volta-fp16acc/bwd-dq/d64/sparse"}));

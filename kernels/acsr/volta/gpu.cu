@@ -24,46 +24,34 @@ SPARK_ACSR_OUTPUT(SPARK_OUTPUT_KERNEL)
 SPARK_ACSR_SOFTMAX_GRADIENT(SPARK_SOFTMAX_GRADIENT_KERNEL)
 SPARK_ACSR_KEY_GRADIENT(SPARK_KEY_GRADIENT_KERNEL)
 
-namespace {
-
-void launch_scores(const Problem& problem, const MaskRows& /*rows*/, const ChainParams& params,
-                   CUstream_st* stream) {
+void launch_scores(const Problem& problem, const ChainParams& params, CUstream_st* stream) {
   visit_scores(problem.head_dim, [&](auto row, const char* /*id*/) {
     using Config = decltype(row);
     launch<Config>(row_grid(problem, params), sizeof(ScoresTiles<Config>), stream, params);
   });
 }
 
-void launch_output(const Problem& problem, const MaskRows& /*rows*/, const ChainParams& params,
-                   CUstream_st* stream) {
+void launch_output(const Problem& problem, const ChainParams& params, CUstream_st* stream) {
   visit_output(problem.head_dim, [&](auto row, const char* /*id*/) {
     using Config = decltype(row);
     launch<Config>(row_grid(problem, params), sizeof(OutputTiles<Config>), stream, params);
   });
 }
 
-void launch_key_gradient(const Problem& problem, const MaskRows& /*rows*/,
-                         const ChainParams& params, CUstream_st* stream) {
+void launch_key_gradient(const Problem& problem, const ChainParams& params, CUstream_st* stream) {
   visit_key_gradient(problem.head_dim, [&](auto row, const char* /*id*/) {
     using Config = decltype(row);
     launch<Config>(key_grid(problem, params), sizeof(KeyGradientTiles<Config>), stream, params);
   });
 }
 
-void launch_softmax(const Problem& problem, const MaskRows& /*rows*/, const ChainParams& params,
-                    CUstream_st* stream) {
+void launch_softmax(const Problem& problem, const ChainParams& params, CUstream_st* stream) {
   launch_rows<SoftmaxConfig>(problem, params, stream, params);
 }
 
-void launch_softmax_gradient(const Problem& problem, const MaskRows& /*rows*/,
-                             const ChainParams& params, const Half* probabilities,
-                             CUstream_st* stream) {
+void launch_softmax_gradient(const Problem& problem, const ChainParams& params,
+                             const Half* probabilities, CUstream_st* stream) {
   launch_rows<SoftmaxGradientConfig>(problem, params, stream, params, probabilities);
 }
-
-}  // namespace
-
-const GpuSteps kGpuM8n8k4 = {launch_scores, launch_softmax, launch_output, launch_softmax_gradient,
-                             launch_key_gradient};
 
 }  // namespace sparkbench::acsr

@@ -90,12 +90,6 @@ class EmulatedMachine : public EmulatedCodegen {
     runner_.memory().pass_turn(access<std::uint32_t>(AccessKind::kStoreGlobal, word, site), turn);
   }
 
-  void raise_turn(std::uint32_t* word, std::uint32_t turn, bool passes,
-                  CallSite site = CallSite::current()) {
-    if (!passes) return;
-    runner_.memory().raise_turn(access<std::uint32_t>(AccessKind::kStoreGlobal, word, site), turn);
-  }
-
   void publish(void* word, const Bits64& value, CallSite site = CallSite::current()) {
     runner_.memory().publish(access<Bits64>(AccessKind::kStoreGlobal, word, site), value);
   }

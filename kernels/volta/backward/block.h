@@ -34,15 +34,10 @@ struct BackwardBlock {
 };
 
 /// Where blocks hand on the sums of dQ: they take a head's blocks of keys from the last to the
-/// first, as a list of packed sequences has them, too.
-template <class Config, class Machine>
+/// first.
+template <class Machine>
 SPARK_DEVICE int relayed_block(Machine& machine, const BackwardParams& params) {
-  if constexpr (Config::kIsPacked) {
-    const WorkPlace place = load_work_place(machine, params.key_items);
-    return static_cast<int>(static_cast<unsigned>(place.first_row) / Config::kBlockKeys);
-  } else {
-    return params.relay.key_blocks - 1 - machine.block(0);
-  }
+  return params.relay.key_blocks - 1 - machine.block(0);
 }
 
 /// Cheap enough to be called anew where its results are wanted: what is kept through the loop over
@@ -80,7 +75,7 @@ SPARK_DEVICE BackwardBlock locate_backward(Machine& machine, const BackwardParam
             batch};
   }
   if constexpr (Config::kRelaysDq) {
-    const int block = relayed_block<Config>(machine, params);
+    const int block = relayed_block(machine, params);
     return {batch, machine.block(1), block * Config::kBlockKeys, batch};
   }
   return {batch, machine.block(1), machine.block(0) * Config::kBlockKeys, batch};

@@ -14,37 +14,33 @@
 // whose turn it is (await_turn() of kernels/machine/machine.h): CUTLASS's semaphore of a serial
 // split-K.
 //
-// Blocks are launched from the last of a head's keys to the first, so that each waits for blocks
-// before it alone. So do the lists of packed sequences (WorkOrder::kInRelay) and of patterns
-// (SparseTile::seen), whose steps have a slot each.
+// Blocks are launched from the last of a head's keys to the first, so that each waits only for
+// blocks before it. Packed sequences and patterns have no relay: their dQ is added up in memory.
 #pragma once
 
 #include <cstdint>
-#include <type_traits>
 
+#include "kernels/machine/machine.h"
 #include "kernels/mask/key_mask.h"
-#include "kernels/tile/work_list.h"
 
 namespace sparkbench::volta {
 
-/// Of a launch over a mask without a prefix, all of whose rows see a key; or of packed sequences,
-/// which have turns and items alone, or of a pattern, which has turns. Turns are 0 at launch.
+/// Of a launch over a mask without a prefix, all of whose rows see a key. Turns are 0 at launch.
 struct DqRelay {
   std::uint32_t* turns = nullptr;
-  std::uint32_t slot_mask = 0;       // the slots, a power of 2, less 1
-  int steps_of_group = 0;            // of the query heads that read a key head,
-  int last_step = 0;                 // and before the last step's of them
-  int key_heads = 0;                 // of a tensor
-  int key_blocks = 0;                // of a head
-  int last_key = 0;                  // that a row sees
-  const WorkRelay* items = nullptr;  // of the list of keys
+  std::uint32_t slot_mask = 0;  // the slots, a power of 2, less 1
+  int steps_of_group = 0;       // of the query heads that read a key head,
+  int last_step = 0;            // and before the last step's of them
+  int key_heads = 0;            // of a tensor
+  int key_blocks = 0;           // of a head
+  int last_key = 0;             // that a row sees
   /// Whether its blocks prepare the statistics (relay_statistics.h), which are kUnpublished at
   /// launch; else a launch before it has.
   bool prepares_statistics = false;
 };
 
-/// A step's slot, and its first turn there. Where slots are used again, they are more than the
-/// blocks of keys that see a step: as many turns as there are slots.
+/// A step's slot, and its first turn there. Slots are more than the blocks of keys that see a step:
+/// a step has as many turns as there are slots.
 struct DqSlot {
   std::uint32_t slot, first_turn;
 };
@@ -63,19 +59,11 @@ SPARK_HD std::uint32_t next_first_turn(const DqRelay& relay, const DqSlot& slot)
 /// Queries of a step.
 inline constexpr int kRelayStep = 32;
 
-/// Which blocks of keys, of so many each, see a step's queries. `Mask` is KeyMask, or a reference
-/// to that of a launch.
-template <class Mask = const KeyMask&>
+/// Which blocks of keys, of so many each, see a step's queries.
 struct RelayGeometry {
-  Mask mask;
-  std::conditional_t<std::is_reference_v<Mask>, const int&, int> last_key;  // that a row sees
-  int block_keys;                                                           // a power of 2
-
-  /// Whether a row of the step does: of others there are no sums.
-  SPARK_HD bool sees_keys(int query) const {
-    return most_of(0, query + mask.begin_offset) <=
-           least_of(query + (kRelayStep - 2) + mask.end_offset, last_key);
-  }
+  const KeyMask& mask;
+  const int& last_key;  // that a row sees
+  int block_keys;       // a power of 2
 
   /// The first and the last of those that see some query of the step from `query` on. By as few
   /// instructions as a loop can spend.
@@ -85,11 +73,9 @@ struct RelayGeometry {
   SPARK_HD int last_block(int query) const {
     return block_of(least_of(query + (kRelayStep - 2) + mask.end_offset, last_key));
   }
-  /// The queries, of whole steps, whose dQ is complete behind a block. Those that see no key are
-  /// the first block's, or behind all that see one the last block's, where `is_last` tells it.
-  SPARK_HD Range finished_by(int block, bool is_last = false) const {
+  /// The queries, of whole steps, whose dQ is complete behind a block.
+  SPARK_HD Range finished_by(int block) const {
     const int begin = block == 0 ? 0 : first_step_from(block_keys * block);
-    if (is_last) return {kRelayStep * begin, mask.seqlen_q};
     const int end = first_step_from(block_keys * (block + 1));
     return {kRelayStep * begin, least_of(kRelayStep * end, mask.seqlen_q)};
   }

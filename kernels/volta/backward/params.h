@@ -55,8 +55,7 @@ SPARK_HD int half_block_sum(int lane) { return 32 * 8 * grid_column_half(lane) +
 /// Where the rows of a packed sequence (kernels/problem/packed.h) are among those of a head: none
 /// of it in a workspace block of another's.
 SPARK_HD int first_workspace_row(int first_q, int sequence) {
-  static_assert(kWorkspaceBlock == kPaddedRows, "lists say where it is, too");
-  return padded_row(first_q, sequence);
+  return first_q / kWorkspaceBlock * kWorkspaceBlock + kWorkspaceBlock * sequence;
 }
 
 /// Memory that the backward pass needs besides its tensors, linear in seqlen_q. Of packed sequences

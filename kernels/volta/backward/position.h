@@ -111,10 +111,9 @@ class BackwardPosition {
 
  private:
   /// Where a list tells the block's place, and registers have room for it.
-  static constexpr bool kHoldsBlock =
-      (Config::kIsPacked && !Config::kKeepsItem) ||
-      (Config::kIsSparse && !Config::kKeepsPlace && !Config::kRelaysDq &&
-       !(Config::kBorrowsValues && Config::kComputesDq));
+  static constexpr bool kHoldsBlock = (Config::kIsPacked && !Config::kKeepsItem) ||
+                                      (Config::kIsSparse && !Config::kKeepsPlace &&
+                                       !(Config::kBorrowsValues && Config::kComputesDq));
   BackwardBlock block_;
 };
 

@@ -9,16 +9,10 @@
 
 namespace sparkbench::volta {
 
-template <class Config, class Machine>
-SPARK_DEVICE RelayGeometry<SequenceMask<Config>> relay_geometry(Machine& machine,
-                                                                const BackwardParams& params) {
+template <class Config>
+SPARK_DEVICE RelayGeometry relay_geometry(const BackwardParams& params) {
   static_assert(Config::kStep == kRelayStep, "slots are of these");
-  if constexpr (Config::kIsPacked) {
-    const KeyMask mask = mask_of_keys<Config>(machine, params);
-    return {mask, mask.end(mask.seqlen_q - 1) - 1, Config::kBlockKeys};
-  } else {
-    return {params.mask, params.relay.last_key, Config::kBlockKeys};
-  }
+  return {params.mask, params.relay.last_key, Config::kBlockKeys};
 }
 
 /// The sums of 16 queries, of a slot's, and 32 of their columns.
@@ -46,13 +40,12 @@ class RelayStep {
   }
   /// How many blocks of keys add to its dQ before this one.
   SPARK_DEVICE std::uint32_t turns_before() const {
-    return static_cast<std::uint32_t>(relay_geometry<Config>(machine_, params_).last_block(query_) -
-                                      relayed_block<Config>(machine_, params_));
+    return static_cast<std::uint32_t>(relay_geometry<Config>(params_).last_block(query_) -
+                                      relayed_block(machine_, params_));
   }
   /// Whether none does behind this one.
   SPARK_DEVICE bool is_last() const {
-    return relayed_block<Config>(machine_, params_) ==
-           relay_geometry<Config>(machine_, params_).first_block(query_);
+    return relayed_block(machine_, params_) == relay_geometry<Config>(params_).first_block(query_);
   }
 
  private:
@@ -61,76 +54,20 @@ class RelayStep {
   int member_, query_;
 };
 
-/// The same of packed sequences and of patterns, of which a list tells it, in memory: kept from
-/// where a step looks to where it hands on. Steps have slots as they have rows in the workspace.
-class ListedRelayStep {
- public:
-  template <class Config, class Machine>
-  static SPARK_DEVICE ListedRelayStep of_sequence(Machine& machine, const BackwardParams& params,
-                                                  int member, int query) {
-    const auto relay = machine.template load_global<WorkRelay>(
-        params.relay.items + (machine.block(1) + kItemsOfAxis * machine.block(2)));
-    const auto head = static_cast<std::uint32_t>(machine.block(0) * params.groups.size + member);
-    ListedRelayStep step;
-    step.slot_ = params.workspace.row(head, relay.padded_row + query) / Config::kStep;
-    step.turns_ =
-        static_cast<std::uint32_t>(least_of(relay.behind + query, relay.most)) / Config::kBlockKeys;
-    if (query >= relay.last_from) step.turns_ |= kLastTurn;
-    return step;
-  }
-  /// Of a pattern's tile, whose SparseTile::seen and a query of which, in the pattern's order, are
-  /// these.
-  template <class Config, class Machine>
-  static SPARK_DEVICE ListedRelayStep of_tile(Machine& machine, const BackwardParams& params,
-                                              int member, std::uint32_t seen, int query) {
-    const int head = machine.block(2) * params.heads + machine.block(0) * params.groups.size;
-    ListedRelayStep step;
-    step.slot_ =
-        params.workspace.row(static_cast<std::uint32_t>(head + member), query) / Config::kStep;
-    step.turns_ = seen;
-    return step;
-  }
-
-  SPARK_DEVICE DqSlot slot() const { return {slot_, 0}; }
-  SPARK_DEVICE std::uint32_t turns_before() const { return sparkbench::turns_before(turns_); }
-  SPARK_DEVICE bool is_last() const { return is_last_turn(turns_); }
-
- private:
-  std::uint32_t slot_, turns_;  // SparseTile::seen
-};
-
-template <class Config, class Machine>
-SPARK_DEVICE auto relay_step(Machine& machine, const BackwardParams& params, int member,
-                             int query) {
-  if constexpr (Config::kIsPacked) {
-    return ListedRelayStep::of_sequence<Config>(machine, params, member, query);
-  } else {
-    static_assert(!Config::kIsSparse, "their lists tell it");
-    return RelayStep<Config, Machine>(machine, params, member, query);
-  }
-}
-
-/// What a warp keeps through a step.
-template <class Config>
-inline constexpr bool kKeepsRelayStep = (Config::kRelaysDq &&
-                                         (Config::kIsPacked || Config::kIsSparse));
-struct NoRelayStep {};
-template <class Config>
-using KeptRelayStep = std::conditional_t<kKeepsRelayStep<Config>, ListedRelayStep, NoRelayStep>;
-
 /// How many turns ago the blocks before this one had added to a step's dQ; below 0: not yet. By all
 /// lanes of a warp.
-template <class Machine, class Step>
-SPARK_DEVICE int look_for_dq(Machine& machine, const BackwardParams& params, const Step& step) {
+template <class Config, class Machine>
+SPARK_DEVICE int look_for_dq(Machine& machine, const BackwardParams& params,
+                             const RelayStep<Config, Machine>& step) {
   const DqSlot slot = step.slot();
   return machine.look_for_turn(params.relay.turns + slot.slot,
                                slot.first_turn + step.turns_before());
 }
 
 /// Waits until these have, where `waits`. By all lanes of a warp.
-template <class Machine, class Step>
-SPARK_DEVICE void await_dq(Machine& machine, const BackwardParams& params, const Step& step,
-                           bool waits) {
+template <class Config, class Machine>
+SPARK_DEVICE void await_dq(Machine& machine, const BackwardParams& params,
+                           const RelayStep<Config, Machine>& step, bool waits) {
   const DqSlot slot = step.slot();
   machine.await_turn(params.relay.turns + slot.slot, slot.first_turn + step.turns_before(),
                      SPARK_PLANTED(kRelayTurnNotAwaited, waits, false));
@@ -138,9 +75,10 @@ SPARK_DEVICE void await_dq(Machine& machine, const BackwardParams& params, const
 
 /// Of a step that is the first of its queries' sums: a warp's share of them is zeros. Where the
 /// warp has seen or awaited that this is its turn, and before the team meets.
-template <class Config, class Machine, class Step>
-SPARK_DEVICE void clear_if_first(Machine& machine, const BackwardParams& params, const Step& step,
-                                 int query, int warp_of_team) {
+template <class Config, class Machine>
+SPARK_DEVICE void clear_if_first(Machine& machine, const BackwardParams& params,
+                                 const RelayStep<Config, Machine>& step, int query,
+                                 int warp_of_team) {
   if (SPARK_PLANTED(kRelaySumsNotCleared, step.turns_before() != 0, true)) return;
   constexpr int kFloats = Config::kStep * Config::kHeadDim / Config::kTeamWarps;
   constexpr int kFloatsOfLane = sizeof(Bits128) / sizeof(float);
@@ -152,31 +90,26 @@ SPARK_DEVICE void clear_if_first(Machine& machine, const BackwardParams& params,
 }
 
 /// Lets the next block of keys add to it, if there is one, where `passes`, behind a barrier.
-template <class Config, class Machine, class Step>
-SPARK_DEVICE void hand_on_dq(Machine& machine, const BackwardParams& params, const Step& step,
-                             bool passes) {
+template <class Config, class Machine>
+SPARK_DEVICE void hand_on_dq(Machine& machine, const BackwardParams& params,
+                             const RelayStep<Config, Machine>& step, bool passes) {
   const bool is_last = step.is_last();
   const DqSlot slot = step.slot();
-  std::uint32_t* const word = params.relay.turns + slot.slot;
-  const std::uint32_t next = slot.first_turn + step.turns_before() + 1;
-  if constexpr (Config::kIsPacked) {
-    // Of offsets that fall, sequences may share a word: no turn of one may be lost by the other's.
-    machine.raise_turn(word, next, passes && !is_last);
-  } else {
-    machine.pass_turn(word, next, passes && !is_last);
-  }
+  machine.pass_turn(params.relay.turns + slot.slot, slot.first_turn + step.turns_before() + 1,
+                    passes && !is_last);
 }
 
 /// dQ of 16 queries.
 template <class Config>
 using RelayedDq = AccumulatorFragment<Accumulator::kFp32>[Config::kHeadDim / kGridColumns];
 
-/// The sums of a step's 16 queries from `row` on, once it is this block's turn. Zeros where they
-/// are not wanted: what a branch loads costs more registers.
-template <class Config, class Machine, class Step>
-SPARK_DEVICE void load_finished_sums(Machine& machine, const BackwardParams& params,
-                                     const Step& step, int row, bool is_wanted,
-                                     RelayedDq<Config>& dq) {
+/// The sums of 16 queries from `row` on, of a member of the group, once it is this block's turn.
+/// Zeros where they are not wanted: what a branch loads costs more registers.
+template <class Config, class Machine>
+SPARK_DEVICE void load_finished_dq(Machine& machine, const BackwardParams& params, int member,
+                                   int row, bool is_wanted, RelayedDq<Config>& dq) {
+  const RelayStep<Config, Machine> step(machine, params, member,
+                                        row / Config::kStep * Config::kStep);
   await_dq(machine, params, step, is_wanted);
   const std::uint32_t slot = step.slot().slot;
   const float* const sums =
@@ -186,19 +119,6 @@ SPARK_DEVICE void load_finished_sums(Machine& machine, const BackwardParams& par
     dq[i / 8].element[i % 8] =
         is_wanted ? machine.template load_global<float>(sums + 32 * i) : 0.0f;
   }
-}
-
-/// The same of a step without keys: zeros.
-template <class Config, class Machine>
-SPARK_DEVICE void load_finished_dq(Machine& machine, const BackwardParams& params, int member,
-                                   int row, bool is_wanted, RelayedDq<Config>& dq) {
-  if constexpr (Config::kIsPacked) {
-    const int step = row / Config::kStep * Config::kStep;
-    is_wanted = is_wanted && relay_geometry<Config>(machine, params).sees_keys(step);
-  }
-  const auto step =
-      relay_step<Config>(machine, params, member, row / Config::kStep * Config::kStep);
-  load_finished_sums<Config>(machine, params, step, row, is_wanted, dq);
 }
 
 /// dq = fp16(factor * sums) of 16 rows: rows_from(column, chunks) are those of dQ from a column on,
@@ -233,50 +153,40 @@ SPARK_DEVICE void set_dq_factor(const BackwardParams& params,
   for (float& value : factor) value = params.scale * params.dropout.keep_scale;
 }
 
-/// Where the queries are whose dQ a block rounds: `rows` of their sequence, which begins at
-/// `first_q` of a tensor and has `seqlen_q`.
-struct FinishedQueries {
-  Range rows;
-  int first_q, seqlen_q;
-};
-
-/// dQ of these, of all heads that read the keys, a warp 16 rows at a time, of which `dq` has the
-/// first.
+/// dQ of the queries whose sums are finished, `rows`, of all heads that read the keys, a warp 16
+/// rows at a time, of which `dq` has the first.
 template <class Config, class Output, class Machine>
 SPARK_DEVICE void write_finished_dq(Machine& machine, const BackwardParams& params,
-                                    const FinishedQueries& finished, Output& tile,
-                                    RelayedDq<Config>& dq) {
+                                    const Range& rows, Output& tile, RelayedDq<Config>& dq) {
   float factor[GridLayout<Config::kAccumulator>::kRowsPerLane];
   set_dq_factor<Config>(params, factor);
-  const Range rows = finished.rows;
   const int first_row = rows.begin + kGridRows * machine.warp();
 #pragma unroll 1
   for (int member = 0; member < params.groups.size; ++member) {
-    const int head = machine.block(Config::kIsPacked ? 0 : 1) * params.groups.size + member;
+    const int head = machine.block(1) * params.groups.size + member;
 #pragma unroll 1
     for (int row = first_row; row < rows.end; row += kGridRows * Config::kWarps) {
       if (member != 0 || row != first_row) {
         load_finished_dq<Config>(machine, params, member, row, true, dq);
       }
       write_finished_rows<Config>(machine, params, factor, tile, dq, [&](int column, int chunks) {
-        const int batch = Config::kIsPacked ? 0 : machine.block(2);
-        return OutputRows{params.dq.at(batch, finished.first_q + row, head) + column,
-                          params.dq.row_stride(), finished.seqlen_q - row, chunks};
+        return OutputRows{params.dq.at(machine.block(2), row, head) + column,
+                          params.dq.row_stride(), params.mask.seqlen_q - row, chunks};
       });
     }
   }
 }
 
-/// Lets other steps have the slots of `rows`. Not of lists, where each has its own.
+/// Lets other steps have the slots of `rows`.
 template <class Config, class Machine>
 SPARK_DEVICE void free_slots(Machine& machine, const BackwardParams& params, const Range& rows) {
   machine.barrier();
   const int steps = (rows.end - rows.begin + Config::kStep - 1) / Config::kStep;
 #pragma unroll 1
   for (int i = machine.thread(); i < steps * params.groups.size; i += Config::kThreads) {
-    const DqSlot slot =
-        relay_step<Config>(machine, params, i / steps, rows.begin + Config::kStep * (i % steps))
-            .slot();
+    const DqSlot slot = RelayStep<Config, Machine>(machine, params, i / steps,
+                                                   rows.begin + Config::kStep * (i % steps))
+                            .slot();
     machine.pass_turn(params.relay.turns + slot.slot, next_first_turn(params.relay, slot), true);
   }
 }

@@ -86,7 +86,6 @@ inline DqRelay make_relay(const Problem& problem, int slot_bits, std::uint32_t* 
           problem.key_heads(),
           ceil_divide(problem.seqlen_k, relay_block_keys(problem.head_dim)),
           mask.end(problem.seqlen_q - 1) - 1,
-          nullptr,
           prepares_statistics(problem.head_dim, mask)};
 }
 
@@ -119,19 +118,6 @@ inline bool has_relay(const Problem& problem, bool is_deterministic) {
                         ceil_divide(mask.seqlen_k, block_keys);
   const bool has_prefix = 0 < mask.prefix && mask.end_offset < mask.seqlen_k;
   return gains_by_relay(problem.head_dim, mask) && sees && !has_prefix;
-}
-
-/// The same of `batch` packed sequences, of which the host knows the mean lengths. Rows need not
-/// see a key.
-inline bool has_packed_relay(const Problem& packed, int batch, bool is_deterministic) {
-  const OpenMask open = open_mask(packed.mask);
-  if (is_deterministic || batch == 0 || !serves_relay(packed.head_dim) || open.begin >= open.end) {
-    return false;
-  }
-  const bool sees_all_keys = open.end >= packed.seqlen_k + std::int64_t{packed.seqlen_q};
-  if (open.prefix > 0 && !sees_all_keys) return false;
-  return gains_by_relay(packed.head_dim, key_mask_of(open, ceil_divide(packed.seqlen_q, batch),
-                                                     ceil_divide(packed.seqlen_k, batch)));
 }
 
 /// Of the sums of slots, and of the words behind them that tell turns.

@@ -37,7 +37,7 @@ TEST(VoltaRelayGeometry, IsTheMasks) {
       const Problem problem{.seqlen_q = 500, .seqlen_k = 500 + more_keys, .mask = mask_spec};
       const KeyMask mask = problem.key_mask();
       const DqRelay relay = make_relay(problem, all_step_bits(problem), nullptr);
-      const RelayGeometry<> geometry{mask, relay.last_key, relay_block_keys(problem.head_dim)};
+      const RelayGeometry geometry{mask, relay.last_key, relay_block_keys(problem.head_dim)};
       std::vector<int> finished(500);
       for (int query = 0; query < mask.seqlen_q; query += kRelayStep) {
         const Range blocks = blocks_of_step(mask, geometry.block_keys, query);
@@ -65,7 +65,7 @@ TEST(VoltaRelayPlan, GivesEachStepASlotOfItsOwnWhileBlocksAddToIt) {
           .heads = 2 * group, .seqlen_q = 4096, .seqlen_k = 4096, .mask = mask_spec, .heads_k = 2};
       const KeyMask mask = problem.key_mask();
       const DqRelay relay = make_relay(problem, relay_slot_bits(problem, 0), nullptr);
-      const RelayGeometry<> geometry{mask, relay.last_key, relay_block_keys(problem.head_dim)};
+      const RelayGeometry geometry{mask, relay.last_key, relay_block_keys(problem.head_dim)};
       // In the order of launch, counting blocks: the block behind which a slot is free.
       std::vector<int> free_behind(std::size_t{relay.slot_mask} + 1, -1);
       std::vector<std::uint32_t> turn(free_behind.size(), 0);

@@ -100,7 +100,8 @@ class RelayStatistics {
   SPARK_DEVICE int blocks_before(int member, int query) const {
     if (query >= queries_.end) return -1;
     const int step = query / Config::kStep * Config::kStep;
-    return static_cast<int>(relay_step<Config>(machine_, params_, member, step).turns_before());
+    return static_cast<int>(
+        RelayStep<Config, Machine>(machine_, params_, member, step).turns_before());
   }
 
   Machine& machine_;

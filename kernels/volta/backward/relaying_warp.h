@@ -1,7 +1,6 @@
 // The steps of the kernel of dK and dV that hand the sums of dQ on (relay.h), each once.
 #pragma once
 
-#include "kernels/volta/backward/finished_tiles.h"
 #include "kernels/volta/backward/output.h"
 #include "kernels/volta/backward/position.h"
 #include "kernels/volta/backward/relay.h"
@@ -14,31 +13,24 @@ class RelayingWarp : public BackwardPosition<Config, Machine> {
   using Position = BackwardPosition<Config, Machine>;
 
  public:
-  /// What the step keeps to its end of its place in the relay.
-  SPARK_DEVICE KeptRelayStep<Config> keep_relay_step(int place) {
-    if constexpr (kKeepsRelayStep<Config>) return relay_step(place);
-    return {};
-  }
   /// In relay: looks whether it may add to dQ of the step, and later waits unless it may, and makes
   /// room where it is the first.
-  SPARK_DEVICE int look_for_sums(int place, const KeptRelayStep<Config>& kept) {
-    if constexpr (Config::kRelaysDq) {
-      return look_for_dq(machine_, params_, relay_step_of(place, kept));
-    }
+  SPARK_DEVICE int look_for_sums(int place) {
+    if constexpr (Config::kRelaysDq) return look_for_dq(machine_, params_, relay_step(place));
     return 0;
   }
-  SPARK_DEVICE void await_sums(int place, const KeptRelayStep<Config>& kept, int seen) {
+  SPARK_DEVICE void await_sums(int place, int seen) {
     if constexpr (Config::kRelaysDq) {
-      const auto step = relay_step_of(place, kept);
+      const auto step = relay_step(place);
       await_dq(machine_, params_, step, seen < 0);
-      clear_if_first<Config>(machine_, params_, step, query_of(place), member().member);
+      clear_if_first(machine_, params_, step, query_of(place), member().member);
     }
   }
   /// In relay: the next block of keys may add to dQ of the step, behind whose end the team is.
-  SPARK_DEVICE void hand_on(int place, const KeptRelayStep<Config>& kept) {
+  SPARK_DEVICE void hand_on(int place) {
     if constexpr (Config::kRelaysDq) {
-      hand_on_dq<Config>(machine_, params_, relay_step_of(place, kept),
-                         machine_.thread() % (32 * Config::kTeamWarps) == 0);
+      hand_on_dq(machine_, params_, relay_step(place),
+                 machine_.thread() % (32 * Config::kTeamWarps) == 0);
     }
   }
   /// dQ that is complete behind the block, from its sums to registers, then does what is `between`,
@@ -47,22 +39,14 @@ class RelayingWarp : public BackwardPosition<Config, Machine> {
   SPARK_DEVICE void finish_dq(Between between) {
     RelayedDq<Config> dq;
     machine_.barrier();
-    if constexpr (Config::kIsSparse) {
-      FinishedTiles<Config, Machine> finished(machine_, params_);
-      finished.load(dq);
-      between();
-      finished.write(key_gradient_tiles(tiles_).output[machine_.warp()], dq);
-    } else {
-      FinishedQueries finished = finished_queries();
-      const int row = finished.rows.begin + kGridRows * machine_.warp();
-      load_finished_dq<Config>(machine_, params_, 0, row, row < finished.rows.end, dq);
-      between();
-      auto& output = key_gradient_tiles(tiles_).output[machine_.warp()];
-      // Of packed sequences memory tells it, and loads wait for the stores of dK and dV.
-      if constexpr (!Config::kIsPacked) finished = finished_queries();
-      write_finished_dq<Config>(machine_, params_, finished, output, dq);
-      if constexpr (!Config::kIsPacked) free_slots<Config>(machine_, params_, finished.rows);
-    }
+    const Range loaded = finished_queries();
+    const int row = loaded.begin + kGridRows * machine_.warp();
+    load_finished_dq<Config>(machine_, params_, 0, row, row < loaded.end, dq);
+    between();
+    auto& output = key_gradient_tiles(tiles_).output[machine_.warp()];
+    const Range finished = finished_queries();  // not kept: registers are short
+    write_finished_dq<Config>(machine_, params_, finished, output, dq);
+    free_slots<Config>(machine_, params_, finished);
   }
 
  protected:
@@ -73,36 +57,13 @@ class RelayingWarp : public BackwardPosition<Config, Machine> {
   using Position::query_of;
   using Position::tiles_;
 
-  SPARK_DEVICE auto relay_step(int place) {
-    const int of_group = params_.walk.member(place), query = query_of(place);
-    if constexpr (Config::kIsSparse) {
-      const auto seen =
-          machine_.template load_global<std::uint32_t>(&tile_of_step<Config>(params_, place)->seen);
-      return ListedRelayStep::of_tile<Config>(machine_, params_, of_group, seen, query);
-    } else {
-      return sparkbench::volta::relay_step<Config>(machine_, params_, of_group, query);
-    }
-  }
-  SPARK_DEVICE auto relay_step_of(int place, const KeptRelayStep<Config>& kept) {
-    if constexpr (kKeepsRelayStep<Config>) {
-      return kept;
-    } else {
-      return relay_step(place);
-    }
+  SPARK_DEVICE RelayStep<Config, Machine> relay_step(int place) {
+    return {machine_, params_, params_.walk.member(place), query_of(place)};
   }
 
  private:
-  SPARK_DEVICE FinishedQueries finished_queries() const {
-    const auto geometry = relay_geometry<Config>(machine_, params_);
-    const int own = relayed_block<Config>(machine_, params_);
-    if constexpr (Config::kIsPacked) {
-      const int seqlen_k = mask_of_keys<Config>(machine_, params_).seqlen_k;
-      const bool is_last = Config::kBlockKeys * (own + 1) >= seqlen_k;
-      return {geometry.finished_by(own, is_last),
-              load_work_place(machine_, params_.key_items).first_q,
-              mask_of_keys<Config>(machine_, params_).seqlen_q};
-    }
-    return {geometry.finished_by(own), 0, params_.mask.seqlen_q};
+  SPARK_DEVICE Range finished_queries() const {
+    return relay_geometry<Config>(params_).finished_by(relayed_block(machine_, params_));
   }
 };
 

@@ -34,11 +34,10 @@
 // The warps of a team divide each product anew (config.h). Teams meet in line 12 only, so
 // that one has exponentials while the other has products.
 //
-// In windows, short sequences and patterns of short rows blocks hand on the sums of dQ, each to the
-// next (dq_relay.h): line 10 waits until the block has them, and behind line 13 it rounds dQ of
-// those queries that no block behind it sees (of patterns finished_tiles.h tells which). In line 1
-// a block prepares what line 3 loads, of queries that no block before it sees, and waits for those
-// of others (relay_statistics.h, tile_statistics.h).
+// In windows and short sequences blocks hand on the sums of dQ, each to the next (dq_relay.h): line
+// 10 waits until the block has them, and after line 13 it rounds dQ of those queries that no later
+// block sees. In line 1 a block prepares what line 3 loads, of queries that no block before it
+// sees, and waits for those of others (relay_statistics.h).
 //
 // The schedules below have the same steps (dq_steps.h, steps.h) in different
 // orders. What decides the speed is registers and shared memory's 128 bytes a clock: half of a
@@ -98,9 +97,8 @@ SPARK_DEVICE void add_queries_alone(BackwardWarp<Config, Machine>& warp, int pla
                 "chunks have whole pieces");
   typename BackwardWarp<Config, Machine>::Staged next;
   StepScores<Config> step;
-  const auto relay = warp.keep_relay_step(place);
-  warp.load_statistics(place, step, relay);  // line 3
-  const int seen = warp.look_for_sums(place, relay);
+  warp.load_statistics(place, step);  // line 3
+  const int seen = warp.look_for_sums(place);
   const auto by_pieces = [](int chunk, auto beside) {
 #pragma unroll
     for (int i = 0; i < kPiecesOfChunk; ++i) beside(kPiecesOfChunk * chunk + i);
@@ -115,7 +113,7 @@ SPARK_DEVICE void add_queries_alone(BackwardWarp<Config, Machine>& warp, int pla
     if constexpr (Config::kHalvesSteps) place = warp.machine().opaque(place);
     warp.mask(place, step);  // line 5
   }
-  warp.await_sums(place, relay, seen);
+  warp.await_sums(place, seen);
   warp.gradients(step, [&](int chunk) {  // line 4
     by_pieces(chunk, [&](int i) {
       warp.store_probabilities(i / kPieces, i % kPieces, step);  // lines 6 and 7
@@ -125,12 +123,12 @@ SPARK_DEVICE void add_queries_alone(BackwardWarp<Config, Machine>& warp, int pla
   for (int g = 0; g < kRowGroups; ++g) warp.store_score_gradients(g, step);  // line 8
   warp.load_next(place, next);                                               // line 9
   SPARK_UNLESS_PLANTED(kStepBarrierMissing, warp.meet(place));
-  warp.add_dq(place, relay);        // line 10
+  warp.add_dq(place);               // line 10
   warp.add_key_gradient(gradient);  // line 11
   warp.meet(place);
   warp.store_next(next);
   warp.end_step(place);
-  warp.hand_on(place, relay);
+  warp.hand_on(place);
 }
 
 /// head_dim 128: of the same 32 keys one warp computes S and another dP, and each finishes 16 of
@@ -142,15 +140,14 @@ SPARK_DEVICE void add_queries_in_pairs(BackwardWarp<Config, Machine>& warp, int 
                                        KeyGradient<Config>& gradient) {
   typename BackwardWarp<Config, Machine>::Staged next;
   StepScores<Config> step;
-  const auto relay = warp.keep_relay_step(place);
-  warp.load_statistics(place, step, relay);  // line 3
-  const int seen = warp.look_for_sums(place, relay);
+  warp.load_statistics(place, step);  // line 3
+  const int seen = warp.look_for_sums(place);
   warp.scores_and_gradients(step, [&](int chunk) {  // line 4
     constexpr int kHalf = Config::QueryTile::kChunks / kQuartets;
     if (chunk == kHalf - 1) warp.draw_dropout(place, 0, step);
   });
   warp.mask(place, step);  // line 5
-  warp.await_sums(place, relay, seen);
+  warp.await_sums(place, seen);
 #pragma unroll
   for (int piece = 0; piece < BackwardWarp<Config, Machine>::kPieces; ++piece) {
     warp.store_probabilities(0, piece, step);  // lines 6 and 7
@@ -161,12 +158,12 @@ SPARK_DEVICE void add_queries_in_pairs(BackwardWarp<Config, Machine>& warp, int 
   warp.load_next(place, next);  // line 9
   warp.meet(place);
   if constexpr (Config::kHalvesKeysOfDq) warp.machine().recompute_indices();
-  warp.add_dq(place, relay);        // line 10
+  warp.add_dq(place);               // line 10
   warp.add_key_gradient(gradient);  // line 11
   warp.meet(place);
   warp.store_next(next);
   warp.end_step(place);
-  warp.hand_on(place, relay);
+  warp.hand_on(place);
 }
 
 /// Steps that leave out a half of the block's keys, which neither S nor any gradient is formed of,

@@ -12,7 +12,6 @@
 #include "kernels/volta/backward/query_cursor.h"
 #include "kernels/volta/backward/relay_statistics.h"
 #include "kernels/volta/backward/relaying_warp.h"
-#include "kernels/volta/backward/tile_statistics.h"
 #include "kernels/volta/tile/statistics_rows.h"
 
 namespace sparkbench::volta {
@@ -61,7 +60,7 @@ class BackwardWarp : public RelayingWarp<Config, Machine> {
   using Position::next_step_;
   using Position::params_;
   using Position::query_of;
-  using Position::relay_step_of;
+  using Position::relay_step;
   using Position::row_of_group;
   using Position::share;
   using Position::step_;
@@ -86,13 +85,7 @@ class BackwardWarp : public RelayingWarp<Config, Machine> {
       step_ = load_step(place);
     }
     const int query = token_of(place, step_);
-    if constexpr (Config::kPreparesStatistics && Config::kIsSparse) {
-      // Before the tiles come, which hold registers.
-      if (params_.relay.prepares_statistics) {
-        TileStatistics<Config, Machine>(machine_, params_, block()).prepare();
-      }
-      load_first_tiles(machine_, params_, place, query, tiles_);
-    } else if constexpr (Config::kPreparesStatistics) {
+    if constexpr (Config::kPreparesStatistics) {
       if (params_.relay.prepares_statistics) {
         RelayStatistics<Config, Machine> statistics(machine_, params_, block());
         load_first_tiles(machine_, params_, place, query, tiles_, [&] { statistics.prepare(); });
@@ -110,29 +103,20 @@ class BackwardWarp : public RelayingWarp<Config, Machine> {
   }
 
   /// Log-sum-exp and D of the lane's rows.
-  SPARK_DEVICE void load_statistics(int place, Step& step, const KeptRelayStep<Config>& kept) {
+  SPARK_DEVICE void load_statistics(int place, Step& step) {
     if constexpr (!Config::kEndsAnew) machine_.recompute_indices(place);
     if constexpr (Config::kIsSparse) {
       next_step_ = load_step(next(place));
     }
-    const auto load_groups = [&](auto statistics_of_group) {
-#pragma unroll
-      for (int g = 0; g < Step::kGroups; ++g) {
-        sparkbench::load_statistics<Config::kAccumulator, Config::kPreparesStatistics>(
-            machine_, statistics_of_group(g), step.row[g]);
-      }
-    };
-    if constexpr (kKeepsRelayStep<Config>) {
-      return load_groups([&](int g) {
-        return params_.workspace.statistics +
-               (Config::kStep * kept.slot().slot + kGridRows * group(g));
-      });
-    }
     const BackwardBlock here = block();
     const std::uint32_t head = here.workspace_head(params_, place);
-    load_groups([&](int g) {
-      return params_.workspace.statistics_of(head, here.workspace_row + row_of_group(place, g));
-    });
+#pragma unroll
+    for (int g = 0; g < Step::kGroups; ++g) {
+      sparkbench::load_statistics<Config::kAccumulator, Config::kPreparesStatistics>(
+          machine_,
+          params_.workspace.statistics_of(head, here.workspace_row + row_of_group(place, g)),
+          step.row[g]);
+    }
   }
 
   /// S = Q K^T, beside other work (matmul_scores_beside).
@@ -276,11 +260,11 @@ class BackwardWarp : public RelayingWarp<Config, Machine> {
   }
 
   /// dQ += dS K for the step's queries, added up in global memory.
-  SPARK_DEVICE void add_dq(int place, const KeptRelayStep<Config>& kept) {
+  SPARK_DEVICE void add_dq(int place) {
     if constexpr (Config::kComputesDq) {
       const auto locate = [&] {
         if constexpr (Config::kRelaysDq) {
-          return DqSums{relay_step_of(place, kept).slot().slot, query_of(place)};
+          return DqSums{relay_step(place).slot().slot, query_of(place)};
         }
         const BackwardBlock here = block();
         return DqSums{here.workspace_head(params_, place), here.workspace_row + query_of(place)};

@@ -67,13 +67,6 @@ inline Problem workspace_problem(const Problem& packed, int batch) {
   return problem;
 }
 
-/// Of the words behind these sums, one for each step of `rows`, that packed sequences in relay
-/// have.
-inline std::size_t packed_turns_bytes(const Problem& rows) {
-  static_assert(kWorkspaceBlock % kRelayStep == 0, "sequences share no step");
-  return saturating_product({all_workspace_rows(rows) / kRelayStep, sizeof(std::uint32_t)});
-}
-
 inline BackwardWorkspace lay_out_workspace(const Problem& problem, void* memory,
                                            bool is_deterministic) {
   auto* const bytes = static_cast<unsigned char*>(memory);

@@ -74,30 +74,16 @@ void BlockMemory::await_turn(const MemoryAccess& access, std::uint32_t turn,
   if (turns_.exist()) turns_.await(region->turn_of(word), access);
 }
 
-std::uint32_t* BlockMemory::admit_passing(const MemoryAccess& access) {
+void BlockMemory::pass_turn(const MemoryAccess& access, std::uint32_t turn) {
   const GlobalMemory::Region* const region = admit_word(access);
-  if (region == nullptr) return nullptr;
+  if (region == nullptr) return;
   auto* const word = static_cast<std::uint32_t*>(const_cast<void*>(access.address));
   if (turns_.exist()) {
     const std::size_t at = region->turn_of(word);
     const auto hazard = turns_.pass(at, access);
     if (hazard) report(access, "passing of a turn", region->address_of_turn(at), *hazard);
   }
-  return word;
-}
-
-void BlockMemory::pass_turn(const MemoryAccess& access, std::uint32_t turn) {
-  std::uint32_t* const word = admit_passing(access);
-  if (word != nullptr) std::atomic_ref(*word).store(turn, std::memory_order_release);
-}
-
-void BlockMemory::raise_turn(const MemoryAccess& access, std::uint32_t turn) {
-  std::uint32_t* const word = admit_passing(access);
-  if (word == nullptr) return;
-  const std::atomic_ref now(*word);
-  std::uint32_t before = now.load();
-  while (before < turn && !now.compare_exchange_weak(before, turn, std::memory_order_release)) {
-  }
+  std::atomic_ref(*word).store(turn, std::memory_order_release);
 }
 
 bool BlockMemory::admit_published(const MemoryAccess& access) {

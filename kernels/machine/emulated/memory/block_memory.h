@@ -116,8 +116,6 @@ class BlockMemory {
   void await_turn(const MemoryAccess& access, std::uint32_t turn,
                   const std::function<bool()>& earlier_blocks_run);
   void pass_turn(const MemoryAccess& access, std::uint32_t turn);
-  /// The same, unless the word is there or further already.
-  void raise_turn(const MemoryAccess& access, std::uint32_t turn);
 
   /// Of words of a region that is_published.
   void publish(const MemoryAccess& access, const Bits64& value);
@@ -221,8 +219,6 @@ class BlockMemory {
   }
   /// Of a word that tells turns: its region's, or null.
   const GlobalMemory::Region* admit_word(const MemoryAccess& access);
-  /// Of a word that is passed on; null where there is none.
-  std::uint32_t* admit_passing(const MemoryAccess& access);
   /// Whether a load of words that are published, or were before, may be done.
   bool admit_published(const MemoryAccess& access);
   std::size_t published_word(const MemoryAccess& access) const {

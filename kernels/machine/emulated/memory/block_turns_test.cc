@@ -147,28 +147,6 @@ TEST_F(Turns, EndWhenTheyArePassed) {
   expect_finding(report, FindingKind::kGlobalRace, 63, line, __FILE__);
 }
 
-TEST_F(Turns, ThatAreRaisedNeverFall) {
-  const auto report = run_second([&](EmulatedMachine& machine) {
-    machine.await_turn(&turns_[0], 1, true);
-    machine.barrier();
-    machine.raise_turn(&turns_[0], 0, machine.thread() == 0);
-  });
-  EXPECT_TRUE(report.findings.empty());
-  EXPECT_EQ(turns_[0], 1u);
-}
-
-TEST_F(Turns, AreRaisedBehindABarrier) {
-  int line = 0;
-  const auto report = run_second([&](EmulatedMachine& machine) {
-    machine.await_turn(&turns_[0], 1, true);
-    machine.add_global(sum_of(machine), 1.0f);
-    machine.sync_warp();
-    line = __LINE__ + 1;
-    machine.raise_turn(&turns_[0], 2, machine.thread() == 32);
-  });
-  expect_finding(report, FindingKind::kGlobalRace, 32, line, __FILE__);
-}
-
 TEST_F(Turns, ArePassedBehindABarrier) {
   int line = 0;
   const auto report = run_second([&](EmulatedMachine& machine) {
