@@ -58,12 +58,15 @@ class CublasReference : public Candidate {
   Prepared prepare(const GpuWork& work) const override {
     const Pass pass = work.options.pass == Pass::kForward ? Pass::kForward : Pass::kBackward;
     if (work.problem.lengths) {
-      return enqueue(
+      Prepared prepared = enqueue(
           std::make_shared<PackedCublasUnfused>(work.problem, precision_, pass, work.cublas), work);
+      prepared.backward_needs_forward = true;
+      return prepared;
     }
     const auto unfused =
         std::make_shared<CublasUnfused>(work.problem, precision_, pass, work.cublas);
     Prepared prepared = enqueue(unfused, work);
+    prepared.backward_needs_forward = true;  // it keeps P
     prepared.in_parts = [unfused, work = TensorsOfWork(work)](const AfterPart& after_part) {
       if (work.pass != Pass::kBackward) unfused->forward(work.forward, work.stream, after_part);
       if (work.pass != Pass::kForward) unfused->backward(work.backward, work.stream, after_part);

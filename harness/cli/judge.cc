@@ -29,6 +29,7 @@ void add_judge_command(CLI::App& program, const Invocation& invocation, Action& 
   command.has_tables = false;
   command.add_flags = [](CLI::App& app, SweepOptions& options) {
     options.preset = "judge";
+    options.method.min_seconds = 0.1;  // most of its many cases are small
     app.get_option("--kernel")->required();
   };
   command.report = [](const RunRecord& run, const TableView& view, std::ostream& out) {

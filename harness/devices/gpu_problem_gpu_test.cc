@@ -46,6 +46,16 @@ class GpuProblemTest : public testing::Test {
     throw std::invalid_argument("no such candidate");
   }
 
+  /// The first kernel that this build has code of for the GPU.
+  const Candidate& fused() const {
+    for (const auto& each : device_->candidates()) {
+      if (each->role() == Role::kFused && each->supports(problem_of(512, 0.0f), Pass::kForward)) {
+        return *each;
+      }
+    }
+    throw std::invalid_argument("no fused kernel");
+  }
+
   /// Loads it with a sample of rows to check, and keeps its data.
   std::unique_ptr<LoadedProblem> load(const Problem& problem, Pass pass) {
     const CheckBudget budget = {device_->check_budget().emulate_flops, 1 << 20};
@@ -82,7 +92,7 @@ TEST_F(GpuProblemTest, TakesTheMemoryThatWasPredicted) {
 }
 
 TEST_F(GpuProblemTest, TakesTheSameMemoryEachTime) {
-  for (const char* name : {"volta-fp32acc", "cublas-fp32"}) {
+  for (const std::string& name : {fused().name(), std::string("cublas-fp32")}) {
     const Problem problem = problem_of(512, 0.0f);
     const auto first = load(problem, Pass::kForward)->run(candidate(name), {}).peak_bytes;
     const auto second = load(problem, Pass::kForward)->run(candidate(name), {}).peak_bytes;
@@ -94,7 +104,7 @@ TEST_F(GpuProblemTest, TimesCandidatesInTurns) {
   const auto loaded = load(problem_of(512, 0.1f), Pass::kForward);
   RunOptions options;
   options.method.max_samples = 20;
-  const Candidate* const candidates[] = {&candidate("volta-fp32acc"), &candidate("cublas-fp16")};
+  const Candidate* const candidates[] = {&fused(), &candidate("cublas-fp16")};
   const std::vector<Timing> timings = loaded->time(candidates, options);
   ASSERT_EQ(timings.size(), 2u);
   EXPECT_EQ(timings[0].samples_ms.size(), timings[1].samples_ms.size());
@@ -251,7 +261,7 @@ TEST_F(GpuProblemTest, SaysWhenMemoryDoesNotSuffice) {
   const Problem problem = problem_of(8192, 0.1f);  // 2 GiB of scores
   const auto loaded = load(problem, Pass::kForward);
   EXPECT_THROW(loaded->run(candidate("cublas-fp16"), {}), OutOfDeviceMemory);
-  EXPECT_TRUE(loaded->run(candidate("volta-fp32acc"), {}).peak_bytes.has_value());
+  EXPECT_TRUE(loaded->run(fused(), {}).peak_bytes.has_value());
 }
 
 TEST_F(GpuProblemTest, TimesKernelsAloneWhereReferencesDoNotFit) {
@@ -259,7 +269,7 @@ TEST_F(GpuProblemTest, TimesKernelsAloneWhereReferencesDoNotFit) {
   const DeviceBuffer most(free_device_bytes() - (std::size_t{512} << 20));
   RunOptions options;
   options.method.max_samples = 5;
-  const Candidate* const candidates[] = {&candidate("volta-fp32acc"), &candidate("cublas-fp16")};
+  const Candidate* const candidates[] = {&fused(), &candidate("cublas-fp16")};
   EXPECT_EQ(loaded->time(candidates, options).size(), 1u);
 }
 

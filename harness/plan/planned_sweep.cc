@@ -136,9 +136,15 @@ std::vector<std::string> known_kernels(const AxisFlags& flags, const Device& dev
   return known;
 }
 
-/// On a GPU with every kernel that runs there if none is named.
+/// On a GPU with the baseline, and the fused kernels that run there if none is named.
 Comparison comparison_on(const Device& device) {
-  return {device.info().kind == DeviceKind::kGpu, known_kernels({}, device)};
+  Comparison comparison;
+  comparison.is_timed = device.info().kind == DeviceKind::kGpu;
+  for (const auto& candidate : device.candidates()) {
+    const bool is_check = candidate->role() == Role::kReference && !candidate->accumulator();
+    if (candidate->runs_unnamed() && !is_check) comparison.rivals.push_back(candidate->name());
+  }
+  return comparison;
 }
 
 /// Keeps the first of equal cases: a flag may override the axis in which two models differ.

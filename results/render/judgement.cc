@@ -174,8 +174,10 @@ std::string error_text(const Cases& cases) {
   std::vector<double> over, rel_l1;
   for (const CaseRecord* record : cases) {
     if (record->status != Status::kOk) continue;
-    if (const auto ratio = worst_error_over_unfused(*record)) over.push_back(*ratio);
-    if (const auto error = worst_rel_l1(*record)) rel_l1.push_back(*error);
+    // Without a finite one: all is exact, or 0 is.
+    const auto ratio = worst_error_over_unfused(*record), error = worst_rel_l1(*record);
+    if (ratio && *ratio > 0) over.push_back(*ratio);
+    if (error && std::isfinite(*error)) rel_l1.push_back(*error);
   }
   const auto mean = geometric_mean(over), most = largest(over), worst = largest(rel_l1);
   if (!worst) return "no correct case has one";
