@@ -47,6 +47,7 @@ struct Call {
   sparkbench_tensors tensors;
   Fault fault;
   const float* workspace;  // one float
+  void* kept;              // what a cheat keeps from call to call
   int number;              // of the calls for this problem, from 1
   Dropout dropout;
 

@@ -105,9 +105,30 @@ namespace sparkbench::faults {
   X(kTwoHalves, "split-keys", "two halves of the keys, combined")            \
   X(kLazyMax, "lazy-max", "the maximum is renewed when it grows by 8")
 
+// Kernels that are right while they are verified, and less work while they are timed. On a GPU
+// alone.
+#define SPARKBENCH_CHEATS(X)                                                                    \
+  X(kNothingLater, "cheat-nothing-later", "does nothing from the fourth call on")               \
+  X(kReplay, "cheat-replay", "copies the O of the first call")                                  \
+  X(kReplayIfSameQ, "cheat-replay-if-same-q", "the same where Q begins as in the first call")   \
+  X(kInPrepare, "cheat-in-prepare", "keeps the O of the first call of any problem of the size") \
+  X(kOtherStream, "cheat-other-stream", "works on a stream that is not joined")                 \
+  X(kForkedStream, "cheat-forked-stream", "the same, after what the given stream has")          \
+  X(kLegacyStream, "cheat-legacy-stream", "works on the legacy default stream")                 \
+  X(kThread, "cheat-thread", "launches from a thread, a millisecond later")                     \
+  X(kDeferred, "cheat-deferred", "launches what the call before asked for")                     \
+  X(kHalfLater, "cheat-half-later",                                                             \
+    "computes the first half of the heads from the fourth call on")                             \
+  X(kCoarseLater, "cheat-coarse-later", "rounds P to 3 fraction bits from the fourth call on")  \
+  X(kFullLater, "cheat-unmasked-later", "drops the mask from the fourth call on")               \
+  X(kZeroLater, "cheat-zero-later", "writes zeros from the fourth call on")                     \
+  X(kCopiesV, "cheat-copies-v", "copies V from the fourth call on")                             \
+  X(kScalesInput, "cheat-easier-input", "zeroes K, so that later calls are easier")
+
 enum class Fault : int {
 #define SPARKBENCH_NAME(id, name, does) id,
   SPARKBENCH_VARIANTS(SPARKBENCH_NAME) SPARKBENCH_FAULTS(SPARKBENCH_NAME)
+      SPARKBENCH_CHEATS(SPARKBENCH_NAME)
 #undef SPARKBENCH_NAME
 };
 
@@ -120,8 +141,9 @@ struct FaultInfo {
 inline constexpr FaultInfo kFaults[] = {
 #define SPARKBENCH_INFO(id, name, does) {Fault::id, name, does},
     SPARKBENCH_VARIANTS(SPARKBENCH_INFO) SPARKBENCH_FAULTS(SPARKBENCH_INFO)
+        SPARKBENCH_CHEATS(SPARKBENCH_INFO)
 #undef SPARKBENCH_INFO
 };
-inline constexpr int kVariantCount = 8;  // of kFaults, which are right
+inline constexpr int kCheatCount = 15;  // of kFaults, the last ones
 
 }  // namespace sparkbench::faults

@@ -1,7 +1,12 @@
 // Faulty kernels, and right ones that differ (faults.h), on a GPU: a thread for each row.
 #include <cuda_runtime.h>
 
-#include <iterator>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <thread>
+#include <utility>
 
 #include "harness/plugin/faults/table.h"
 
@@ -47,11 +52,139 @@ unsigned blocks_for(int batch, int heads, int rows) {
 
 }  // namespace
 
-void run_forward(const Call& call, void* stream) {
-  auto* const on = static_cast<cudaStream_t>(stream);
+namespace {
+
+/// What a cheat keeps.
+struct Kept {
+  std::uint16_t* o = nullptr;  // of the first call
+  std::uint16_t q = 0;         // the first element of its Q
+  Call last{};                 // the call before
+  cudaStream_t stream = nullptr;
+  cudaEvent_t event = nullptr;
+
+  Kept() {
+    cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
+    cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
+  }
+  ~Kept() {
+    cudaDeviceSynchronize();
+    cudaFree(o);
+    cudaEventDestroy(event);
+    cudaStreamDestroy(stream);
+  }
+};
+
+constexpr int kHonestCalls = 3;
+
+std::size_t output_bytes(const sparkbench_problem& of) {
+  return sizeof(std::uint16_t) * of.batch * of.seqlen_q * of.heads * of.head_dim;
+}
+
+void launch_forward(const Call& call, cudaStream_t on) {
   const sparkbench_problem& of = call.problem;
   forward_kernel<<<blocks_for(of.batch, of.heads, of.seqlen_q), kThreads, 0, on>>>(call);
   finish_kernel<<<1, 1, 0, on>>>(call);
+}
+
+/// Copies the O of the first call, which the first call computes.
+void replay(const Call& call, Kept& kept, cudaStream_t on) {
+  const std::size_t bytes = output_bytes(call.problem);
+  if (kept.o == nullptr) {
+    cudaMalloc(&kept.o, bytes);
+    launch_forward(call, on);
+    cudaMemcpyAsync(kept.o, call.tensors.o.data, bytes, cudaMemcpyDefault, on);
+  } else {
+    cudaMemcpyAsync(call.tensors.o.data, kept.o, bytes, cudaMemcpyDefault, on);
+  }
+}
+
+/// Whether the call is done with, by a cheat.
+bool cheats(const Call& call, Kept& kept, cudaStream_t on) {
+  static Kept of_all;  // of whatever problem came first
+  const bool is_later = call.number > kHonestCalls;
+  const std::size_t bytes = output_bytes(call.problem);
+  switch (call.fault) {
+    case Fault::kNothingLater:
+      return is_later;
+    case Fault::kReplay:
+      replay(call, kept, on);
+      return true;
+    case Fault::kInPrepare:
+      replay(call, of_all, on);
+      return true;
+    case Fault::kReplayIfSameQ: {
+      std::uint16_t q = 0;
+      cudaMemcpy(&q, call.tensors.q.data, sizeof q, cudaMemcpyDefault);
+      if (kept.o != nullptr && q != kept.q) return false;
+      kept.q = q;
+      replay(call, kept, on);
+      return true;
+    }
+    case Fault::kOtherStream:
+      launch_forward(call, kept.stream);
+      if (!is_later) cudaStreamSynchronize(kept.stream);
+      return true;
+    case Fault::kForkedStream:
+      cudaEventRecord(kept.event, on);
+      cudaStreamWaitEvent(kept.stream, kept.event, 0);
+      launch_forward(call, kept.stream);
+      if (!is_later) cudaStreamSynchronize(kept.stream);
+      return true;
+    case Fault::kLegacyStream:
+      launch_forward(call, cudaStreamLegacy);
+      if (!is_later) cudaStreamSynchronize(cudaStreamLegacy);
+      return true;
+    case Fault::kThread:
+      if (!is_later) return false;
+      std::thread([call, on] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        launch_forward(call, on);
+      }).detach();
+      return true;
+    case Fault::kDeferred: {
+      const Call before = std::exchange(kept.last, call);
+      if (is_later) launch_forward(before, on);
+      return is_later;
+    }
+    case Fault::kHalfLater: {
+      if (!is_later) return false;
+      const sparkbench_problem& of = call.problem;
+      const unsigned blocks = blocks_for(of.batch, of.heads, of.seqlen_q);
+      forward_kernel<<<(blocks + 1) / 2, kThreads, 0, on>>>(call);
+      return true;
+    }
+    case Fault::kCoarseLater:
+    case Fault::kFullLater: {
+      if (!is_later) return false;
+      Call less = call;
+      less.fault = call.fault == Fault::kCoarseLater ? Fault::kCoarseP : Fault::kMaskIgnored;
+      launch_forward(less, on);
+      return true;
+    }
+    case Fault::kZeroLater:
+      if (is_later) cudaMemsetAsync(call.tensors.o.data, 0, bytes, on);
+      return is_later;
+    case Fault::kCopiesV:
+      if (is_later) {
+        cudaMemcpyAsync(call.tensors.o.data, call.tensors.v.data, bytes / 2, cudaMemcpyDefault, on);
+      }
+      return is_later;
+    case Fault::kScalesInput:
+      launch_forward(call, on);
+      cudaMemsetAsync(const_cast<void*>(call.tensors.k.data), 0, 64, on);
+      return true;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+std::shared_ptr<void> make_kept() { return std::make_shared<Kept>(); }
+
+void run_forward(const Call& call, void* stream) {
+  auto* const on = static_cast<cudaStream_t>(stream);
+  if (!cheats(call, *static_cast<Kept*>(call.kept), on)) launch_forward(call, on);
   last_status = cudaGetLastError();
 }
 

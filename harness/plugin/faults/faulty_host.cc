@@ -1,5 +1,5 @@
 // Faulty kernels, and right ones that differ (faults.h), in host memory.
-#include <iterator>
+#include <memory>
 
 #include "harness/plugin/faults/table.h"
 
@@ -31,6 +31,7 @@ void run_backward(const Call& call, void* /*stream*/) {
            [&](const Row& row) { dk_dv_row(call, row); });
 }
 
+std::shared_ptr<void> make_kept() { return nullptr; }
 const char* why_failed() { return nullptr; }
 
 }  // namespace sparkbench::faults

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <array>
+#include <iterator>
+#include <memory>
 #include <new>
 #include <utility>
 
@@ -13,11 +15,14 @@ namespace sparkbench::faults {
 /// Run the pass of `call` on its backend. On a GPU enqueue it on `stream`.
 void run_forward(const Call& call, void* stream);
 void run_backward(const Call& call, void* stream);
+/// What a call may keep, freed with its plan.
+std::shared_ptr<void> make_kept();
 /// Why the last of them failed; null if it did not.
 const char* why_failed();
 
 struct Plan {
   Call call;
+  std::shared_ptr<void> kept = make_kept();
   int forward_calls = 0, backward_calls = 0;
 };
 
@@ -38,6 +43,7 @@ int32_t prepare(const sparkbench_problem* problem, void* workspace, void* /*stre
   if (made == nullptr) return SPARKBENCH_OUT_OF_MEMORY;
   made->call.problem = *problem;
   made->call.fault = kFault;
+  made->call.kept = made->kept.get();
   made->call.workspace = static_cast<const float*>(workspace);
   Dropout& dropout = made->call.dropout = make_dropout(problem->dropout_p, problem->seed);
   dropout.keep_scale = problem->dropout_scale;
@@ -90,13 +96,15 @@ constexpr auto make_table(std::index_sequence<kIndex...> /*indices*/, int32_t ba
       .peak_bytes = nullptr,
       .destroy = destroy,
       .last_error = why_failed,
+      .outputs = nullptr,
   }...};
 }
 
 template <int32_t kBackend>
 const sparkbench_kernel* kernel_at(uint32_t abi, uint32_t index) {
-  static constexpr auto kTable =
-      make_table(std::make_index_sequence<std::size(kFaults)>(), kBackend);
+  constexpr std::size_t kCount =
+      std::size(kFaults) - (kBackend == SPARKBENCH_HOST ? kCheatCount : 0);
+  static constexpr auto kTable = make_table(std::make_index_sequence<kCount>(), kBackend);
   return abi == SPARKBENCH_KERNEL_ABI && index < kTable.size() ? &kTable[index] : nullptr;
 }
 

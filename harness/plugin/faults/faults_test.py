@@ -1,0 +1,84 @@
+#!/usr/bin/env python3
+"""Every faulty kernel of faults.h is called incorrect, and none of the right ones that differ is.
+
+    faults_test.py PROGRAM LIBRARY [--gpu]
+
+With --gpu on this machine's GPU, where launches are timed and checked as well. Prints which sweeps
+find each fault.
+"""
+
+import collections
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+import unittest
+
+HEADER = pathlib.Path(__file__).resolve().parent / "faults.h"
+PROGRAM, LIBRARY, ON_GPU = "", "", False
+
+SHAPE = "--headdim 64 --batch 2 --heads 4 --heads-k 2"
+SWEEPS = {
+    "masks": f"{SHAPE} --pass fwd,bwd --seqlen 33,70 --seqlen-k 33,70 --dropout 0 "
+    "--mask full,causal,window:20,band:9:12,prefix:21",
+    "head_dim": "--headdim 72 --batch 1 --heads 2 --pass fwd,bwd --seqlen 40 --dropout 0 --mask causal",
+    "large": f"{SHAPE} --pass fwd --seqlen 40 --dropout 0 --mask full --input-scale 16",
+    "dropout": f"{SHAPE} --pass fwd,bwd --seqlen 70 --dropout 0.3 --mask full,causal",
+    "patterns": f"{SHAPE} --pass fwd --seqlen 70 --dropout 0 --mask causal-strided:8/window:16",
+    "repeated": f"{SHAPE} --pass bwd --seqlen 70 --dropout 0 --mask full --deterministic",
+}
+# Found only where launches are repeated and timed.
+ONLY_ON_GPU = {"every-third-call"}
+
+
+def names_of(macro):
+    """The names in one of faults.h's two lists."""
+    text = HEADER.read_text("utf-8").split(f"#define {macro}(X)")[1]
+    text = re.split(r"\n#define|\nenum", text)[0]
+    return re.findall(r'X\(k\w+,\s*\\?\s*"([\w-]+)"', text)
+
+
+def sweep(flags):
+    """{kernel: set of statuses}"""
+    device = "cuda:0" if ON_GPU else "emulated-v100"
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "run.json"
+        words = [PROGRAM, "sweep", "--device", device, "--kernel", LIBRARY, *flags.split(), "--json",
+                 str(path), "--quiet", "--no-progress"]  # fmt: skip
+        result = subprocess.run(words, capture_output=True, text=True, check=False)
+        assert result.returncode in (0, 1), (words, result.returncode, result.stderr[-2000:])
+        statuses = collections.defaultdict(set)
+        for case in json.loads(path.read_text("utf-8"))["cases"]:
+            statuses[case["kernel"]].add(case["status"])
+        return statuses
+
+
+class Faults(unittest.TestCase):
+    def test_every_fault_is_found_and_no_right_kernel_is_called_wrong(self):
+        right, faulty = names_of("SPARKBENCH_VARIANTS"), names_of("SPARKBENCH_FAULTS")
+        if ON_GPU:
+            faulty += names_of("SPARKBENCH_CHEATS")
+        self.assertEqual(len(right), 8)
+        self.assertGreater(len(faulty), 60)
+        found = collections.defaultdict(list)
+        ran = set()
+        for name, flags in SWEEPS.items():
+            for kernel, statuses in sweep(flags).items():
+                ran.add(kernel)
+                self.assertNotIn("failed", statuses, (name, kernel))
+                if "incorrect" in statuses:
+                    found[kernel].append(name)
+        for kernel in faulty:
+            print(f"{kernel:28} {', '.join(found[kernel]) or 'NOT FOUND'}")
+        self.assertEqual(ran, {*right, *faulty})
+        self.assertEqual([kernel for kernel in right if found[kernel]], [])
+        missed = {kernel for kernel in faulty if not found[kernel]}
+        self.assertEqual(missed - (set() if ON_GPU else ONLY_ON_GPU), set())
+
+
+if __name__ == "__main__":
+    ON_GPU = "--gpu" in sys.argv
+    PROGRAM, LIBRARY = sys.argv[1:3]
+    unittest.main(argv=sys.argv[:1])
