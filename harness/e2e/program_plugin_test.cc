@@ -66,12 +66,11 @@ TEST(PluginProgram, VerifiesSequencesOfSeveralLengths) {
 
 /// The oracle checks a sample of a long problem; a plug-in computes it whole.
 TEST(PluginProgram, VerifiesASampleOfALongProblem) {
-  const auto cases = cases_of("sweep --kernel " + kNaive + kDevice +
-                              "--headdim 16 --seqlen 700 --heads 8 --heads-k 2 --batch 1 "
-                              "--dropout 0 --causal true --pass fwd,bwd");
-  for (const auto& record : cases) {
-    EXPECT_EQ(record["status"], "ok") << record["id"] << record["reason"];
-  }
+  const auto record = cases_of("sweep --kernel " + kNaive + kDevice +
+                               "--headdim 64 --seqlen 1100 --heads 2 --heads-k 1 --batch 1 "
+                               "--dropout 0 --causal false")[0];
+  EXPECT_EQ(record["status"], "ok") << record["reason"];
+  EXPECT_TRUE(has_warning(record, "W-SAMPLED-ROWS"));
 }
 
 TEST(PluginProgram, RunsBesideOurKernels) {
@@ -131,10 +130,10 @@ TEST(PluginProgram, WorksInEveryMeasuringCommand) {
 TEST(PluginProgram, SavesItsOutputs) {
   const TemporaryFolder folder;
   const std::string file = path_in(folder, "o.safetensors");
-  const ProgramResult result = run_sparkbench("run -q --pass bwd --headdim 64 --save-outputs " +
-                                              file + " --kernel " + kNaive + kProblem);
+  const ProgramResult result =
+      run_sparkbench("run -q --pass bwd --save-outputs " + file + " --kernel " + kNaive + kProblem);
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_GT(std::filesystem::file_size(file), 5u * 2 * 40 * 4 * 64 * 2);
+  EXPECT_GT(std::filesystem::file_size(file), 4u * 2 * 40 * 4 * 16 * 2);  // o, dq, dk, dv
 }
 
 TEST(PluginProgram, ListsALibrary) {
