@@ -33,7 +33,8 @@ def has_gpu():
         driver, count = ctypes.CDLL("libcuda.so.1"), ctypes.c_int()
     except OSError:
         return False
-    return driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0 and count.value > 0
+    is_there = driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0
+    return is_there and count.value > 0
 
 
 def installed(names):
