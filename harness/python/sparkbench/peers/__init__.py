@@ -66,7 +66,10 @@ def kernels_of(pattern):
     if not names:
         raise _items.ItemError(f"no peer is called '{pattern}'; allowed: {', '.join(known)}")
     here, missing = installed(names)
-    whys = "; ".join(f"{name} ({why})" for name, why in missing.items())
+    whys = "; ".join(
+        f"{', '.join(name for name in missing if missing[name] == why)} ({why})"
+        for why in dict.fromkeys(missing.values())
+    )
     if not here:
         raise _items.ItemError(f"no peer can run here: {whys}")
     if missing:
