@@ -23,6 +23,7 @@ def need(*modules):
         from sparkbench import _program
     except ImportError:  # neither PYTHONPATH nor an installed wheel
         sys.path.insert(0, str(FOLDER))
+        os.environ["PYTHONPATH"] = os.pathsep.join([str(FOLDER), os.environ.get("PYTHONPATH", "")])
         from sparkbench import _program
     if not pathlib.Path(_program.library_path()).exists():
         print(f"skipped: no {_program.library_path()}")
