@@ -57,4 +57,6 @@ def run(arguments, files=None, **environment):
 
 
 def sweep(files, kernel, *arguments, **environment):
-    return run(["sweep", *SMALL, "--kernel", kernel, *arguments], files, **environment)
+    dropout = () if "--dropout" in arguments else ("--dropout", "0")
+    flags = [*SMALL, *dropout, "--kernel", kernel, *arguments]
+    return run(["sweep", *flags], files, **environment)
