@@ -112,8 +112,11 @@ ExitCode measure(const MeasuringCommand& command, SweepRequest request,
                           !options.files.outputs.empty() || invocation.worker_executable.empty();
   if (!options.is_in_process) {
     std::vector<std::string> argv = request.argv;
-    argv.insert(argv.begin() + 1, invocation.worker_arguments.begin(),
-                invocation.worker_arguments.end());
+    if (!invocation.worker_arguments.empty()) {
+      argv[0] = invocation.worker_executable;  // by which an interpreter finds its environment
+      argv.insert(argv.begin() + 1, invocation.worker_arguments.begin(),
+                  invocation.worker_arguments.end());
+    }
     WorkerPool workers(
         {invocation.worker_executable, std::move(argv), devices, *options.method.timeout_s});
     return run_and_report(command, request, workers, invocation.streams);

@@ -19,6 +19,7 @@ if not torch.cuda.is_available():
 # A right kernel is ok, or does not support the problem.
 ALLOWED = {"ok", "skipped"}
 FLAGS = ("--device", "cuda:0", "--heads", "4", "--batch", "2")
+NO_DROPOUT = ("--dropout", "0")
 
 WRONG = """
     import torch
@@ -80,10 +81,11 @@ class Peers(unittest.TestCase):
                 self.assertTrue(case["libraries"], case["id"])
 
     def test_forward_and_backward(self):
-        self.check("--headdim", "64,128", "--seqlen", "512", "--causal", "both", "--pass", "fwd,bwd")
+        self.check(*NO_DROPOUT, "--headdim", "64,128", "--seqlen", "512", "--causal", "both",
+                   "--pass", "fwd,bwd")  # fmt: skip
 
     def test_masks(self):
-        self.check("--headdim", "64", "--seqlen", "500", "--pass", "fwd,bwd", "--mask",
+        self.check(*NO_DROPOUT, "--headdim", "64", "--seqlen", "500", "--pass", "fwd,bwd", "--mask",
                    "window:100,band:60:30,prefix:80,sink:4+window:64")  # fmt: skip
 
     def test_shared_heads_and_dropout(self):
@@ -91,15 +93,15 @@ class Peers(unittest.TestCase):
                    "--dropout", "0,0.1")  # fmt: skip
 
     def test_varlen(self):
-        self.check("--headdim", "64", "--lengths", "100,512,37", "--causal", "both", "--pass",
+        self.check(*NO_DROPOUT, "--headdim", "64", "--lengths", "100,512,37", "--causal", "both", "--pass",
                    "fwd,bwd")  # fmt: skip
 
 
 class Functions(unittest.TestCase):
     def run_one(self, name, *flags):
         return test_host.run(
-            ["sweep", *FLAGS, "--headdim", "64", "--seqlen", "512", "--kernel", f"mine.py:{name}",
-             *flags], {"mine.py": WRONG},
+            ["sweep", *FLAGS, *NO_DROPOUT, "--headdim", "64", "--seqlen", "512", "--causal", "false",
+             "--kernel", f"mine.py:{name}", *flags], {"mine.py": WRONG},
         )  # fmt: skip
 
     def test_that_are_right_are_timed_on_any_stream(self):

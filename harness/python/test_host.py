@@ -23,6 +23,7 @@ def need(*modules):
         from sparkbench import _program
     except ImportError:  # neither PYTHONPATH nor an installed wheel
         sys.path.insert(0, str(FOLDER))
+        os.environ["PYTHONPATH"] = os.pathsep.join([str(FOLDER), os.environ.get("PYTHONPATH", "")])
         from sparkbench import _program
     if not pathlib.Path(_program.library_path()).exists():
         print(f"skipped: no {_program.library_path()}")
@@ -56,4 +57,6 @@ def run(arguments, files=None, **environment):
 
 
 def sweep(files, kernel, *arguments, **environment):
-    return run(["sweep", *SMALL, "--kernel", kernel, *arguments], files, **environment)
+    dropout = () if "--dropout" in arguments else ("--dropout", "0")
+    flags = [*SMALL, *dropout, "--kernel", kernel, *arguments]
+    return run(["sweep", *flags], files, **environment)

@@ -96,7 +96,8 @@ class Kernel:
 
     @property
     def has_backward(self):
-        return self.backward is not None or self.is_prepared or self.autograd
+        differentiates = self.autograd and self.tensors != "numpy"
+        return self.backward is not None or self.is_prepared or differentiates
 
     def why_not(self, problem):
         """Why it does not compute the problem, or None."""

@@ -41,9 +41,11 @@ class _DLManagedTensor(Structure):
 _new_capsule = ctypes.pythonapi.PyCapsule_New
 _new_capsule.restype = ctypes.py_object
 _new_capsule.argtypes = [c_void_p, ctypes.c_char_p, c_void_p]
-_allocate = ctypes.pythonapi.PyMem_RawMalloc
+_libc = ctypes.CDLL(None)
+_allocate = _libc.malloc
 _allocate.restype = c_void_p
 _allocate.argtypes = [ctypes.c_size_t]
+_FREE = ctypes.cast(_libc.free, c_void_p).value  # a deleter that may be called when Python is gone
 
 
 class Memory:
@@ -68,8 +70,7 @@ class Memory:
         return (CPU, 0) if self.cuda_device is None else (CUDA, self.cuda_device)
 
     def __dlpack__(self, *, stream=None, **_of_newer_protocols):
-        """The consumer's stream waits for ours, unless it is the same. The struct is never freed:
-        its deleter would run when Python may be gone, and it is 150 bytes for each tensor."""
+        """The consumer's stream waits for ours, unless it is the same."""
         waits = self.cuda_device is not None and stream not in (None, -1, self.stream)
         if waits and self.stream is not None:
             join_streams(self.stream, stream)
@@ -87,7 +88,7 @@ class Memory:
             self.address, kind, device, numbers, code, bits, 1,
             ctypes.cast(shape_at, POINTER(c_int64)), ctypes.cast(strides_at, POINTER(c_int64)), 0,
         )  # fmt: skip
-        managed.manager_ctx = managed.deleter = None
+        managed.manager_ctx, managed.deleter = None, _FREE
         return _new_capsule(start, b"dltensor", None)
 
 

@@ -167,7 +167,9 @@ class Plan:
         else:
             gradients = self.call_backward(d_o, *self.inputs, self.out, self.lse, *self.saved)
         if len(gradients) != 3:
-            raise TypeError(f"its backward pass returned {len(gradients)} tensors; allowed: dq, dk, dv")
+            raise TypeError(
+                f"its backward pass returned {len(gradients)} tensors; allowed: dq, dk, dv"
+            )
         self.gradients = tuple(gradients)
 
     # Tensors.
@@ -208,7 +210,8 @@ class Plan:
     def _locate(self, name, tensor, shape):
         framework, problem = self.framework, self.problem
         if not framework.is_tensor(tensor):
-            raise TypeError(f"its {name} is {type(tensor).__name__}; allowed: a {framework.name} tensor")
+            kind = type(tensor).__name__
+            raise TypeError(f"its {name} is {kind}; allowed: a {framework.name} tensor")
         found = framework.locate(tensor, is_compact=name == "lse")
         dtype = "float32" if name == "lse" else problem.dtype
         if found.shape != tuple(shape):

@@ -33,7 +33,8 @@ def has_gpu():
         driver, count = ctypes.CDLL("libcuda.so.1"), ctypes.c_int()
     except OSError:
         return False
-    return driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0 and count.value > 0
+    is_there = driver.cuInit(0) == 0 and driver.cuDeviceGetCount(ctypes.byref(count)) == 0
+    return is_there and count.value > 0
 
 
 def installed(names):
@@ -65,7 +66,10 @@ def kernels_of(pattern):
     if not names:
         raise _items.ItemError(f"no peer is called '{pattern}'; allowed: {', '.join(known)}")
     here, missing = installed(names)
-    whys = "; ".join(f"{name} ({why})" for name, why in missing.items())
+    whys = "; ".join(
+        f"{', '.join(name for name in missing if missing[name] == why)} ({why})"
+        for why in dict.fromkeys(missing.values())
+    )
     if not here:
         raise _items.ItemError(f"no peer can run here: {whys}")
     if missing:

@@ -23,7 +23,8 @@ def flash(problem):
         )
         return out, None, lse, rng_state, unused
 
-    def backward(d_out, q, k, v, out, _lse, lse, rng_state, unused, *, dropout_p, cu_seqlens_q, cu_seqlens_k):  # fmt: skip
+    def backward(d_out, q, k, v, out, _lse, lse, rng_state, unused, *, dropout_p, cu_seqlens_q,
+                 cu_seqlens_k):  # fmt: skip
         return aten._flash_attention_backward(
             d_out, q, k, v, out, lse, cu_seqlens_q, cu_seqlens_k, *lengths, dropout_p, False,
             rng_state, unused, **options,
@@ -52,7 +53,8 @@ def efficient(problem):
         o = out.squeeze(0) if problem.is_varlen else out
         return o, None, (q, k, v), out, lse, philox_seed, philox_offset
 
-    def backward(d_out, _q, _k, _v, _out, _lse, qkv, out, lse, philox_seed, philox_offset, *, dropout_p, cu_seqlens_q, cu_seqlens_k):  # fmt: skip
+    def backward(d_out, _q, _k, _v, _out, _lse, qkv, out, lse, philox_seed, philox_offset, *,
+                 dropout_p, cu_seqlens_q, cu_seqlens_k):  # fmt: skip
         dq, dk, dv = aten._efficient_attention_backward(
             *batched(d_out), *qkv, None, out, cu_seqlens_q, cu_seqlens_k, *lengths, lse, dropout_p,
             philox_seed, philox_offset, kind, False, **options,

@@ -7,8 +7,8 @@ import sparkbench
 from ._common import version_of
 
 OPTIONS = {
-    "version": version_of("jax", "jaxlib"), "tensors": "jax", "prepare": True, "gqa": True,
-    "masks": ("full", "causal", "window", "band"),
+    "version": version_of("jax", "jaxlib"), "tensors": "jax", "backends": ("cuda",),
+    "prepare": True, "gqa": True, "masks": ("full", "causal", "window", "band"),
 }  # fmt: skip
 
 
@@ -37,7 +37,7 @@ def why_not_cudnn(problem):
     return why_not(problem)
 
 
-@sparkbench.kernel(name="jax-cudnn", backends=("cuda",), supports=why_not_cudnn, **OPTIONS)
+@sparkbench.kernel(name="jax-cudnn", supports=why_not_cudnn, **OPTIONS)
 def jax_cudnn(problem):
     """jax.nn.dot_product_attention by cuDNN"""
     return attention_by("cudnn", problem)
