@@ -16,15 +16,15 @@ set(SPARKBENCH_SLOW_TESTS
     pattern_ordered_pattern_test pattern_random_test peer_attention_test peer_check_test
     peer_flex_test peer_layer_launches_test peer_layers_test peer_libraries_test peer_masks_test
     peer_nvml_test peer_packed_test peer_patterns_test peer_record_test peer_timer_test
-    peer_verdict_test planted_faults_list_test planted_regressions_test plot_test predict_code_test
-    predicted_tables_test program_axes_test program_encoder_lengths_test program_encoder_test
-    program_files_test program_lengths_test program_numpy_test program_output_test
-    program_patterns_test program_prediction_test program_tables_test program_tensors_test
-    program_test program_usage_test published_runs_test python_host_test release_test
-    repeatability_test resume_test rows_mma_test sample_estimate_test shifted_scores_test
-    spark_attention_mask_test spark_attention_test sparkbench_cases_test sparse_lists_test
-    run_files_test terminal_test tile_forward_test torch_peers_test unfused_backward_test
-    unfused_test validation_test volta_backward_relay_test volta_backward_test
+    peer_verdict_test planted_faults_list_test planted_regressions_test plot_test plugin_readme_test
+    predict_code_test predicted_tables_test program_axes_test program_encoder_lengths_test
+    program_encoder_test program_files_test program_lengths_test program_numpy_test
+    program_output_test program_patterns_test program_plugin_test program_prediction_test
+    program_tables_test program_tensors_test program_test program_usage_test published_runs_test
+    python_host_test release_test repeatability_test resume_test rows_mma_test sample_estimate_test
+    shifted_scores_test spark_attention_mask_test spark_attention_test sparkbench_cases_test
+    sparse_lists_test run_files_test terminal_test tile_forward_test torch_peers_test
+    unfused_backward_test unfused_test validation_test volta_backward_relay_test volta_backward_test
     volta_dropout_offset_test volta_forward_test volta_group_test volta_instance_launch_test
     volta_mask_test volta_ordered_test volta_packed_test volta_passes_test volta_short_blocks_test
     volta_sparse_parts_test volta_sparse_relay_test volta_sparse_test volta_strided_test

@@ -108,6 +108,9 @@ class Candidate {
   /// Whether its forward pass writes LSE, which is not verified otherwise.
   virtual bool writes_lse() const { return true; }
 
+  /// Whether an emulated device computes only the rows that are checked. Else it computes all.
+  virtual bool computes_samples() const { return true; }
+
   /// Adds the figures of its tile plan for the problem's mask. False without a plan.
   virtual bool add_mask_plan(const Problem& /*problem*/, MaskWork& /*work*/) const { return false; }
 

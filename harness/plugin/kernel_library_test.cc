@@ -145,7 +145,7 @@ TEST(CheckedKernels, RefuseNamesThatCouldNotBeTold) {
         contains(why_refused_with([&](sparkbench_kernel& t) { t.name = name; }), "is malformed"))
         << name;
   }
-  for (const char* name : {"volta-fp32acc", "hopper-fp16acc", "cudnn", "unfused-fp16"}) {
+  for (const char* name : {"volta-fp32acc", "hopper-fp32acc", "cudnn", "unfused-fp16"}) {
     EXPECT_TRUE(contains(why_refused_with([&](sparkbench_kernel& t) { t.name = name; }),
                          "is that of one of sparkbench's own kernels"))
         << name;

@@ -28,6 +28,7 @@ class PluginKernel : public Candidate {
   Libraries libraries() const override;
   bool draws_own_dropout_mask() const override { return kernel_.table.draws_own_dropout != 0; }
   bool writes_lse() const override { return kernel_.table.has_no_lse == 0; }
+  bool computes_samples() const override { return false; }
 
   /// Computes the whole problem, twice, to see whether the bits repeat, on copies of the inputs. A
   /// backward pass starts from the kernel's own forward pass, as on a GPU. Throws

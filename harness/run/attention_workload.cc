@@ -147,6 +147,10 @@ double AttentionWorkload::host_flops(const CaseRecord& planned) const {
   const CheckBudget budget = device_.check_budget();
   const bool is_gpu = device_.info().kind == DeviceKind::kGpu;
   if (flops <= (is_gpu ? budget.oracle_flops : budget.emulate_flops)) return flops;
+  const bool is_whole = std::ranges::any_of(device_.candidates(), [&](const auto& candidate) {
+    return candidate->name() == planned.kernel && !candidate->computes_samples();
+  });
+  if (!is_gpu && is_whole) return flops;
   return flops * sampled_share(planned.problem, budget);
 }
 

@@ -24,11 +24,13 @@ typedef struct naive_plan {
 static const char* why = NULL; /* of the last call that failed */
 
 static float to_float(uint16_t h) {
-  const int exponent = h >> 10 & 31, fraction = h & 1023;
-  const float sign = h & 0x8000 ? -1.0f : 1.0f;
-  if (exponent == 31) return fraction != 0 ? NAN : sign * INFINITY;
-  if (exponent == 0) return sign * ldexpf((float)fraction, -24);
-  return sign * ldexpf((float)(fraction + 1024), exponent - 25);
+  const uint32_t sign = (uint32_t)(h & 0x8000) << 16, magnitude = h & 0x7fff;
+  const uint32_t bits = sign | (magnitude < 0x7c00 ? (magnitude << 13) + (112u << 23)
+                                                   : (magnitude << 13) | 0x7f800000u);
+  float x;
+  if (magnitude < 0x0400) return (sign != 0 ? -1.0f : 1.0f) * 0x1p-24f * (float)magnitude;
+  memcpy(&x, &bits, sizeof x);
+  return x;
 }
 
 /* To the nearest, ties to even. */
