@@ -66,7 +66,8 @@ def statuses(ran):
 
 class Peers(unittest.TestCase):
     def check(self, *flags):
-        ran = test_host.run(["sweep", *FLAGS, "--kernel", "peers,cublas-fp16", *flags])
+        files = {"lengths.txt": "100\n512\n37\n"}
+        ran = test_host.run(["sweep", *FLAGS, "--kernel", "peers,cublas-fp16", *flags], files)
         print(ran.err)
         for case in ran.cases:
             reason = (case["reason"] or {}).get("message", "")
@@ -93,7 +94,7 @@ class Peers(unittest.TestCase):
                    "--dropout", "0,0.1")  # fmt: skip
 
     def test_varlen(self):
-        self.check(*NO_DROPOUT, "--headdim", "64", "--lengths", "100,512,37", "--causal", "both", "--pass",
+        self.check(*NO_DROPOUT, "--headdim", "64", "--lengths", "file:lengths.txt", "--causal", "both", "--pass",
                    "fwd,bwd")  # fmt: skip
 
 
@@ -106,7 +107,7 @@ class Functions(unittest.TestCase):
 
     def test_that_are_right_are_timed_on_any_stream(self):
         for name in ("sdpa", "on_another_stream"):
-            ran = self.run_one(name, "--pass", "fwd,bwd,fwdbwd")
+            ran = self.run_one(name, "--pass", "fwd,bwd,fwd+bwd")
             self.assertEqual((ran.status, statuses(ran)["ok"]), (0, 3), ran)
             for case in ran.cases:
                 self.assertGreater(case["memory_bytes"]["peak"], 0)

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 import unittest
 
 import test_host
@@ -143,7 +142,7 @@ def statuses(ran):
 class RightFunctions(unittest.TestCase):
     def test_are_ok_with_every_mask_pass_and_shared_heads(self):
         ran = sweep(
-            FILES, "kernels.py:right", "--seqlen", "17", "--pass", "fwd,bwd,fwdbwd", "--mask",
+            FILES, "kernels.py:right", "--seqlen", "17", "--pass", "fwd,bwd,fwd+bwd", "--mask",
             "full,causal,window:5,band:2:3,prefix:4,sink:2+window:4", "--heads", "4", "--heads-k",
             "2",
         )  # fmt: skip
@@ -162,7 +161,7 @@ class RightFunctions(unittest.TestCase):
         self.assertIn("W-NO-LSE", [each["code"] for each in ran.cases[0]["warnings"]])
 
     def test_see_other_lengths_of_rows_than_of_keys(self):
-        ran = sweep(FILES, "kernels.py:right", "--seqlen-q", "9", "--seqlen-k", "5", "--causal",
+        ran = sweep(FILES, "kernels.py:right", "--seqlen", "9", "--seqlen-k", "5", "--causal",
                     "true", "--pass", "fwd,bwd")  # fmt: skip
         self.assertEqual(statuses(ran), ["ok", "ok"], ran)
 
@@ -267,7 +266,8 @@ class CommandLines(unittest.TestCase):
             [*command, *flags], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=os.environ,
             preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
         )  # fmt: skip
-        time.sleep(4)
+        while b"[1/" not in process.stderr.readline():  # it has not begun
+            self.assertIsNone(process.poll())
         process.send_signal(signal.SIGINT)
         process.communicate(timeout=60)
         self.assertEqual(process.returncode, 130)

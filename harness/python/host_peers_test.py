@@ -73,7 +73,7 @@ class Triton(unittest.TestCase):
                    "full,causal,window:40,band:20:30", "--heads-k", "1")  # fmt: skip
 
     def test_fused_kernel_has_other_lengths(self):
-        self.check("dense", 4, "--seqlen-q", "70", "--seqlen-k", "40,100", "--causal", "true",
+        self.check("dense", 4, "--seqlen", "70", "--seqlen-k", "40,100", "--causal", "true",
                    "--pass", "fwd,bwd")  # fmt: skip
 
     def test_block_sparse_kernel_is_right(self):

@@ -78,7 +78,7 @@ class Torch(unittest.TestCase):
     def test_sdpa_is_ok_forward_and_backward(self):
         ran = sweep(
             FILES, "kernels.py:sdpa", "--seqlen", "33,64", "--causal", "both", "--pass",
-            "fwd,bwd,fwdbwd", "--heads", "4", "--heads-k", "4,2",
+            "fwd,bwd,fwd+bwd", "--heads", "4", "--heads-k", "4,2",
         )  # fmt: skip
         self.assertEqual(ran.status, 0, ran)
         self.assertEqual(statuses(ran), ["ok"] * 24, ran)
@@ -93,7 +93,9 @@ class Torch(unittest.TestCase):
         self.assertLess(ran.cases[0]["accuracy"]["lse_max_abs"], 1e-3)
 
     def test_sequences_of_several_lengths_are_packed(self):
-        ran = sweep(FILES, "kernels.py:varlen", "--lengths", "5,17,9", "--pass", "fwd,bwd")
+        files = {**FILES, "lengths.txt": "5\n17\n9\n"}
+        ran = sweep(files, "kernels.py:varlen", "--lengths", "file:lengths.txt", "--batch", "3",
+                    "--pass", "fwd,bwd")  # fmt: skip
         self.assertEqual((ran.status, statuses(ran)), (0, ["ok"] * 2), ran)
 
     def test_dropout_is_verified_without(self):

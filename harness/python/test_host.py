@@ -57,6 +57,10 @@ def run(arguments, files=None, **environment):
 
 
 def sweep(files, kernel, *arguments, **environment):
-    dropout = () if "--dropout" in arguments else ("--dropout", "0")
-    flags = [*SMALL, *dropout, "--kernel", kernel, *arguments]
+    """Of a full mask and without dropout, unless the arguments say otherwise."""
+    flags = [*SMALL, "--kernel", kernel, *arguments]
+    if "--dropout" not in arguments:
+        flags += ["--dropout", "0"]
+    if not {"--mask", "--causal"} & {*arguments}:
+        flags += ["--mask", "full"]
     return run(["sweep", *flags], files, **environment)

@@ -204,7 +204,11 @@ class Jax:
     @contextlib.contextmanager
     def scope(self, problem, stream):
         self._stream = stream if problem.backend == "cuda" else None
-        yield
+        if problem.backend == "host":
+            yield
+            return
+        with self.jax.default_device(self.jax.local_devices(backend="gpu")[problem.device]):
+            yield
 
     def wrap(self, memory):
         return self.jax.dlpack.from_dlpack(memory)

@@ -5,7 +5,7 @@ import math
 
 from . import _abi
 
-DIRECTIONS = {_abi.FORWARD: "fwd", _abi.BACKWARD: "bwd", _abi.FORWARD_BACKWARD: "fwdbwd"}
+DIRECTIONS = {_abi.FORWARD: "fwd", _abi.BACKWARD: "bwd", _abi.FORWARD_BACKWARD: "fwd+bwd"}
 
 
 class Sees:
@@ -51,7 +51,7 @@ class Problem:
     device         the CUDA device's number; None on the host
     sm             compute capability, 90; 0 on the host
     dtype          "float16"
-    direction      "fwd", "bwd" or "fwdbwd"
+    direction      "fwd", "bwd" or "fwd+bwd"
     batch, heads, heads_k, seqlen_q, seqlen_k, head_dim, total_q, total_k
     softmax_scale, deterministic
     mask           "causal", "window:128", ...: its normal form
