@@ -117,9 +117,11 @@ namespace sparkbench::volta {
   SPARK_VOLTA_LARGE_BACKWARD_OF(ROW, symbol##_bwd_d32_dropout, name "/bwd/d32/dropout", mma,    \
                                 32, true, least_head_dim(32))                                   \
   SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d64_padded, name "/bwd/d64/padded",                 \
-                          128_1, "/128/1", mma, 64, false, least_head_dim(64), least_head_dim_of_64_kib(64))                  \
+                          128_1, "/128/1", mma, 64, false, least_head_dim(64),                  \
+                          least_head_dim_of_64_kib(64))                                         \
   SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d64_dropout_padded, name "/bwd/d64/dropout/padded", \
-                          128_1, "/128/1", mma, 64, true, least_head_dim(64), least_head_dim_of_64_kib(64))                   \
+                          128_1, "/128/1", mma, 64, true, least_head_dim(64),                   \
+                          least_head_dim_of_64_kib(64))                                         \
   SPARK_VOLTA_LARGE_BACKWARD_OF(ROW, symbol##_bwd_d80, name "/bwd/d80", mma, 80, false,         \
                                 least_head_dim(80))                                             \
   SPARK_VOLTA_LARGE_BACKWARD_OF(ROW, symbol##_bwd_d80_dropout, name "/bwd/d80/dropout", mma,    \
@@ -132,10 +134,12 @@ namespace sparkbench::volta {
                                 least_head_dim(256))                                            \
   SPARK_VOLTA_LARGE_BACKWARD_OF(ROW, symbol##_bwd_d256_dropout, name "/bwd/d256/dropout", mma,  \
                                 256, true, least_head_dim(256))                                 \
-  SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d128, name "/bwd/d128",               \
-                          64_1, "/64/1", mma, 128, false, least_head_dim(128), least_head_dim(128))                  \
-  SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d128_dropout, name "/bwd/d128/dropout", \
-                          64_1, "/64/1", mma, 128, true, least_head_dim(128), least_head_dim(128))
+  SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d128, name "/bwd/d128",                             \
+                          64_1, "/64/1", mma, 128, false, least_head_dim(128),                  \
+                          least_head_dim(128))                                                  \
+  SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d128_dropout, name "/bwd/d128/dropout",             \
+                          64_1, "/64/1", mma, 128, true, least_head_dim(128),                   \
+                          least_head_dim(128))
 
 /// Of short blocks, dK and dV alone.
 #define SPARK_VOLTA_SHORT_BACKWARD_OF(ROW, symbol, name, mma)                                   \
