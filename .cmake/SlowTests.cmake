@@ -3,7 +3,7 @@
 set(SPARKBENCH_SLOW_TESTS
     acsr_backward_test acsr_forward_test add_kernel_test advise_command_test argument_sources_test
     bootstrap_test case_outputs_test case_verdict_test code_walk_test containers_test
-    cuda_choice_test cudnn_attention_graph_test cut_tiles_test exact_backward_test exact_test
+    cuda_choice_test cudnn_attention_graph_test exact_backward_test exact_test
     expression_c_text_test faults_damage_test faults_study_test figures_bars_test figures_lines_test
     fit_coefficients_test fp32_scores_test head_groups_test help_test hopper_backward_test
     hopper_carried_backward_test hopper_dq_sums_test hopper_forward_test hopper_packed_test
@@ -13,7 +13,7 @@ set(SPARKBENCH_SLOW_TESTS
     json_test layer_attention_test layer_errors_test layer_gradients_test listed_blocks_test
     mask_check_test mask_command_test named_values_test page_test pass_dropout_test
     pattern_enumerated_plan_test pattern_mask_passes_test pattern_masks_test
-    pattern_ordered_pattern_test pattern_random_test peer_attention_test peer_check_test
+    pattern_random_test peer_attention_test peer_check_test
     peer_flex_test peer_layer_launches_test peer_layers_test peer_libraries_test peer_masks_test
     peer_nvml_test peer_packed_test peer_patterns_test peer_record_test peer_timer_test
     peer_verdict_test planted_faults_list_test planted_regressions_test plot_test plugin_readme_test
@@ -26,6 +26,6 @@ set(SPARKBENCH_SLOW_TESTS
     sparse_lists_test run_files_test terminal_test tile_forward_test torch_peers_test
     unfused_backward_test unfused_test validation_test volta_backward_relay_test volta_backward_test
     volta_dropout_offset_test volta_forward_test volta_group_test volta_instance_launch_test
-    volta_mask_test volta_ordered_test volta_packed_test volta_passes_test volta_short_blocks_test
+    volta_mask_test volta_packed_test volta_passes_test volta_short_blocks_test
     volta_sparse_parts_test volta_sparse_test volta_strided_test
     volta_traffic_test warp_walk_test wgmma_test widths_test worker_faults_test)

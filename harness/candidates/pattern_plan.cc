@@ -73,7 +73,7 @@ TileCounts count_listed(const SparseTileLists& lists, int of_union, const TileSh
     for (int i = block.first_tile; i < block.first_tile + block.tiles; ++i) {
       const SparseTile& tile = lists.tiles()[i];
       ++counts.tiles;
-      counts.cut += is_cut_step(tile.step) ? 1 : 0;
+      counts.cut += is_cut_tile(tile.first) ? 1 : 0;
       const std::uint32_t seen =
           shape.has_halves ? tile.seen : all_of_each(tile.seen, bits_together);
       halves += static_cast<std::uint64_t>(std::popcount(seen));

@@ -13,7 +13,6 @@
 #include <vector>
 
 #include "kernels/block_sparse/sparse_lists.h"
-#include "kernels/mask/pattern/ordered_signature.h"
 #include "kernels/mask/pattern/pattern.h"
 
 namespace sparkbench {
@@ -57,7 +56,6 @@ class TileSignature {
     add(head % static_cast<int>(pattern_.unions.size()));
     add(std::min(rows_, pattern_.seqlen_q - first_row));
     add(std::min(keys_, pattern_.seqlen_k - first_key));
-    if (pattern_.row_order != nullptr) return add_ordered(head, first_row, first_key);
     for (const Term& term : pattern_.terms(head)) {
       if (!term.is_closed_form() || term.hidden_by != 0 || !add_grid(term.grid, at)) return false;
       add_zone(term.flat, at);
@@ -70,14 +68,6 @@ class TileSignature {
 
  private:
   void add(int number) { numbers_.push_back(number); }
-  bool add_ordered(int head, int first_row, int first_key) {
-    const Range rows = {first_row, std::min(first_row + rows_, pattern_.seqlen_q)};
-    const Range keys = {first_key, std::min(first_key + keys_, pattern_.seqlen_k)};
-    const std::vector<Term>& terms = pattern_.terms(head);
-    return std::all_of(terms.begin(), terms.end(), [&](const Term& term) {
-      return add_ordered_signature(pattern_, term, rows, keys, numbers_);
-    });
-  }
   void add_zone(const Zone& zone, const TilePosition& at) {
     const auto row = [&](int q) { add(std::clamp(q - at.row, 0, rows_)); };
     const auto key = [&](int k) { add(std::clamp(k - at.key, 0, keys_)); };

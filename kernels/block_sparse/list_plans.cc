@@ -5,7 +5,7 @@
 namespace sparkbench {
 
 Pattern walked_by(const SparseMask& mask, const SparseListKind& kind) {
-  return kind.is_of_keys ? transposed(mask.walked()) : mask.walked();
+  return kind.is_of_keys ? transposed(mask.pattern) : mask.pattern;
 }
 
 std::vector<TilePlan> plans_of(const Pattern& walked, const SparseListKind& kind) {

@@ -15,31 +15,6 @@ void append_lists(const SparseTileLists& lists, std::vector<GlobalRegion>& all) 
   append_list("pattern blocks", lists.all_blocks(), all);
   append_list("pattern tiles", lists.all_tiles(), all);
   append_list("pattern words", lists.words(), all);
-  append_list("order of rows", lists.order_tiles(), all);
-}
-
-namespace {
-
-std::vector<SampleTile> tiles_in_order(const GridOrder* order, std::span<const SampleTile> tiles) {
-  if (order == nullptr) return {tiles.begin(), tiles.end()};
-  std::set<SampleTile> walked;
-  for (const auto& [tile, head, batch] : tiles) {
-    const int end = std::min((tile + 1) * kSampleRows, order->tokens());
-    for (int token = tile * kSampleRows; token < end; ++token) {
-      walked.insert({order->position_of(token) / kSampleRows, head, batch});
-    }
-  }
-  return {walked.begin(), walked.end()};
-}
-
-}  // namespace
-
-std::vector<SampleTile> walked_rows(const Problem& problem, std::span<const SampleTile> tiles) {
-  return tiles_in_order(problem.sparse->walked().row_order.get(), tiles);
-}
-
-std::vector<SampleTile> walked_keys(const Problem& problem, std::span<const SampleTile> tiles) {
-  return tiles_in_order(problem.sparse->walked().key_order.get(), tiles);
 }
 
 LaunchShape split_shape(const char* kernel, const SparseTileLists& lists, int block_rows,
@@ -89,9 +64,8 @@ LaunchShape list_shape(const ListLaunch& launch, std::span<const SampleTile> til
 EmulationReport emulate_listed_forward(const ListedForward& forward, const Problem& problem,
                                        const ForwardTensors& tensors,
                                        const EmulationOptions& options,
-                                       std::span<const SampleTile> tokens) {
+                                       std::span<const SampleTile> tiles) {
   const Problem dense = without_pattern(problem);
-  const std::vector<SampleTile> tiles = walked_rows(problem, tokens);
   const SparseTileLists lists(*problem.sparse, forward.kind);
   const int rows = lists.part_rows(), block_rows = forward.kind.block_rows;
   PartTensor part_o("o of parts", dense, dense.heads, rows);

@@ -25,10 +25,6 @@ void append_list(const char* name, const std::vector<T>& list, std::vector<Globa
 /// What a kernel reads of its lists.
 void append_lists(const SparseTileLists& lists, std::vector<GlobalRegion>& all);
 
-/// The tiles of rows of a sample, and those of keys, as the pattern numbers them.
-std::vector<SampleTile> walked_rows(const Problem& problem, std::span<const SampleTile> tiles);
-std::vector<SampleTile> walked_keys(const Problem& problem, std::span<const SampleTile> tiles);
-
 /// Rows of one tensor that parts of a launch store.
 class PartTensor {
  public:
@@ -80,11 +76,11 @@ struct ListedForward {
                                 const ForwardParams&)>
       launch;
 };
-/// The problem has a pattern, `tensors` are host pointers, `tokens` the query tiles to compute:
+/// The problem has a pattern, `tensors` are host pointers, `tiles` the query tiles to compute:
 /// none means all. What is merged of parts behind the kernel is, too.
 EmulationReport emulate_listed_forward(const ListedForward& forward, const Problem& problem,
                                        const ForwardTensors& tensors,
                                        const EmulationOptions& options,
-                                       std::span<const SampleTile> tokens);
+                                       std::span<const SampleTile> tiles);
 
 }  // namespace sparkbench

@@ -33,9 +33,6 @@ class PatternLists {
   const SparseSplit* splits_at(int index, const void* memory) const {
     return (*this)[index].splits_at(static_cast<const std::byte*>(memory) + begin_of(index));
   }
-  RowOrder walked_order_at(int index, const void* memory) const {
-    return (*this)[index].walked_order_at(static_cast<const std::byte*>(memory) + begin_of(index));
-  }
 
  private:
   std::size_t begin_of(int index) const {

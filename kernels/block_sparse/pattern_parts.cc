@@ -1,7 +1,6 @@
 #include "kernels/block_sparse/pattern_parts.h"
 
 #include "kernels/base/saturating.h"
-#include "kernels/mask/pattern/sparse_mask.h"
 
 namespace sparkbench {
 namespace {
@@ -33,14 +32,6 @@ ForwardPartsWorkspace::ForwardPartsWorkspace(const Problem& problem, int rows) {
   o = places.take(part_tensor_bytes(problem, problem.heads, rows));
   lse = places.take(saturating_product({row_count(problem, problem.heads, rows), sizeof(float)}));
   bytes = places.end();
-}
-
-Problem walked_problem(const Problem& problem) {
-  const Pattern& walked = problem.sparse->walked();
-  Problem dense = without_pattern(problem);
-  dense.seqlen_q = walked.seqlen_q;
-  dense.seqlen_k = walked.seqlen_k;
-  return dense;
 }
 
 }  // namespace sparkbench

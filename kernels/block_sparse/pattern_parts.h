@@ -43,10 +43,6 @@ inline Problem without_pattern(const Problem& problem) {
   return dense;
 }
 
-/// The same, as long as the pattern's order of rows and keys: what the workspace of a backward pass
-/// counts, and kernels that go over its rows.
-Problem walked_problem(const Problem& problem);
-
 template <class T>
 T* in_workspace(void* workspace, std::uint64_t begin) {
   return reinterpret_cast<T*>(static_cast<std::byte*>(workspace) + begin);

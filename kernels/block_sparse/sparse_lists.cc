@@ -10,7 +10,6 @@
 
 #include "kernels/base/ceil_divide.h"
 #include "kernels/base/round_up.h"
-#include "kernels/base/sample.h"
 #include "kernels/block_sparse/cut_tiles.h"
 #include "kernels/block_sparse/list_plans.h"
 #include "kernels/block_sparse/sighted_plans.h"
@@ -27,9 +26,8 @@ std::uint32_t all_seen(int rows) {
   return warps >= 16 ? ~0u : (1u << (2 * warps)) - 1u;
 }
 
-std::vector<int> parts_of(const Pattern& pattern, const std::vector<TilePlan>& plans,
-                          const SparseListKind& kind) {
-  if (kind.splits && may_be_split(pattern)) return parts_of_row_tiles(plans);
+std::vector<int> parts_of(const std::vector<TilePlan>& plans, const SparseListKind& kind) {
+  if (kind.splits) return parts_of_row_tiles(plans);
   return std::vector<int>(static_cast<std::size_t>(plans.front().row_tiles()), 1);
 }
 
@@ -46,44 +44,13 @@ RowsOfParts rows_of(const std::vector<int>& parts, const SparseListKind& kind) {
   return {static_cast<int>(shared), static_cast<int>(stored)};
 }
 
-/// What the pattern numbers so.
-int token_of_key(const Pattern& pattern, int key) {
-  return pattern.key_order == nullptr ? key : pattern.key_order->token_of(key);
-}
-
 }  // namespace
 
 RowsOfParts rows_of_parts(const SparseMask& mask, const SparseListKind& kind) {
-  if (!kind.splits || !may_be_split(mask.walked())) return {};
+  if (!kind.splits) return {};
   return mask.plan_facts->parts({kind.is_of_keys, kind.block_rows, kind.step}, [&] {
-    return rows_of(parts_of(walked_by(mask, kind), plans_of(mask, kind), kind), kind);
+    return rows_of(parts_of(plans_of(mask, kind), kind), kind);
   });
-}
-
-std::vector<OrderedTile> ordered_tiles(const GridOrder* order, int block_rows) {
-  std::vector<OrderedTile> tiles;
-  if (order == nullptr) return tiles;
-  const int rows = round_up(order->positions(), most_of(block_rows, kOrderTile));
-  for (int first = 0; first < rows; first += kOrderTile) {
-    OrderedTile tile{0, 0, {0, 0}};
-    if (first < order->positions()) {
-      tile.token = order->token_of(first);
-      for (int row = 0; row < kOrderTile; ++row) {
-        const bool is_owned = order->owns(first + row);
-        tile.owned[row / 32] |= static_cast<std::uint32_t>(is_owned) << (row % 32);
-      }
-    }
-    tiles.push_back(tile);
-  }
-  return tiles;
-}
-
-RowOrder row_order(const GridOrder* order, const OrderedTile* tiles) {
-  RowOrder rows;
-  rows.tiles = tiles;
-  if (order == nullptr) return rows;
-  for (int bit = 0; bit < kOrderTileBits; ++bit) rows.step[bit] = order->step_of_bit(bit);
-  return rows;
 }
 
 SparseTileLists::SparseTileLists(const SparseMask& mask, const SparseListKind& kind)
@@ -99,10 +66,10 @@ SparseTileLists::SparseTileLists(const SparseMask& mask, const SparseListKind& k
     }
   }
   const std::vector<TilePlan> plans = sighted ? sighted->plans() : plans_of(pattern, kind);
-  const std::vector<int> parts = parts_of(pattern, plans, kind);
+  const std::vector<int> parts = parts_of(plans, kind);
   part_rows_ = rows_of(parts, kind);
   blocks_of_head_ = std::accumulate(parts.begin(), parts.end(), 0);
-  CutTiles cut(mask.walked(), kind, words_);
+  CutTiles cut(mask.pattern, kind, words_);
   const auto cut_of = [&](int head, int row, int key) {
     return sighted ? sighted->of(head, row, key, words_) : cut.of(head, row, key);
   };
@@ -116,16 +83,16 @@ SparseTileLists::SparseTileLists(const SparseMask& mask, const SparseListKind& k
       for (const Span& span :
            plans[static_cast<std::size_t>(head)].spans_of(static_cast<int>(block))) {
         for (int tile = span.begin; tile < span.end; ++tile) {
-          const int first = tile * kind.step, token = token_of_key(pattern, first);
+          const int first = tile * kind.step;
           if (!kind.only.contains(first)) continue;
           if (span.cover == TileCover::kFull) {
-            of_block.push_back({token, all_seen(rows), 0, first});
+            of_block.push_back({first, all_seen(rows), 0, 0});
             continue;
           }
           const CutTile tile_of =
               kind.is_of_keys ? cut_of(head, first, first_row) : cut_of(head, first_row, first);
           of_block.push_back(
-              {token + kCutTile, kind.is_of_keys ? 0 : tile_of.seen, tile_of.words, first + 1});
+              {first + kCutTile, kind.is_of_keys ? 0 : tile_of.seen, tile_of.words, 0});
         }
       }
       const bool is_split = parts[block] > 1;
@@ -138,9 +105,6 @@ SparseTileLists::SparseTileLists(const SparseMask& mask, const SparseListKind& k
     }
   }
   put_in_order(longest_first());
-  order_ = row_order(pattern.row_order.get(), nullptr);
-  order_tiles_ = ordered_tiles(pattern.row_order.get(), kind.block_rows);
-  if (kind.is_of_keys) walked_tiles_ = ordered_tiles(pattern.key_order.get(), kSampleRows);
 }
 
 void SparseTileLists::add_block(const Part& part, const std::vector<SparseTile>& of_block,
@@ -155,7 +119,7 @@ void SparseTileLists::add_block(const Part& part, const std::vector<SparseTile>&
                      part.first_part_row});
   // Each of a block's tiles loads the next one, of two teams the one after it; and behind the
   // last tile a loop may still ask what comes.
-  tiles_.insert(tiles_.end(), 2, {behind_last, 0, 0, behind_last});
+  tiles_.insert(tiles_.end(), 2, {behind_last, 0, 0, 0});
 }
 
 /// By the tiles of all unions together: what a block of keys has of one head and of the next is of
@@ -186,18 +150,7 @@ void SparseTileLists::write(std::byte* to) const {
   put(0, blocks_);
   put(tiles_begin(), tiles_);
   put(splits_begin(), splits_);
-  put(order_begin(), order_tiles_);
-  put(walked_begin(), walked_tiles_);
   put(words_begin(), words_);
-}
-
-RowOrder SparseTileLists::walked_order_at(const void* memory) const {
-  RowOrder order = order_;
-  if (!walked_tiles_.empty()) {
-    const auto* const bytes = static_cast<const std::byte*>(memory);
-    order.tiles = reinterpret_cast<const OrderedTile*>(bytes + walked_begin());
-  }
-  return order;
 }
 
 const SparseSplit* SparseTileLists::splits_at(const void* memory) const {
@@ -209,8 +162,7 @@ SparseLists SparseTileLists::at(const void* memory) const {
   const auto* const bytes = static_cast<const std::byte*>(memory);
   return at(reinterpret_cast<const SparseBlock*>(bytes),
             reinterpret_cast<const SparseTile*>(bytes + tiles_begin()),
-            reinterpret_cast<const std::uint32_t*>(bytes + words_begin()),
-            reinterpret_cast<const OrderedTile*>(bytes + order_begin()));
+            reinterpret_cast<const std::uint32_t*>(bytes + words_begin()));
 }
 
 }  // namespace sparkbench

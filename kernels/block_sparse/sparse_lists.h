@@ -29,13 +29,6 @@ struct SparseListKind {
 /// `sights`.
 RowsOfParts rows_of_parts(const SparseMask& mask, const SparseListKind& kind);
 
-/// Where the rows, or the keys, of a pattern with orders are among a tensor's: kOrderTile of them
-/// each, and as many as whole blocks have, behind the last row some that own no token. None of
-/// another pattern, whose order is null.
-std::vector<OrderedTile> ordered_tiles(const GridOrder* order, int block_rows);
-/// As kernels read it, with these at `tiles` in any memory.
-RowOrder row_order(const GridOrder* order, const OrderedTile* tiles);
-
 /// Blocks that walk most, over all heads, come first. Words are of 32 keys: a tile has a multiple
 /// of 32. A word of a cut tile that another has, too, is there once. The mask's `sights` tell of
 /// its tiles if it has any.
@@ -44,9 +37,7 @@ class SparseTileLists {
   SparseTileLists(const SparseMask& mask, const SparseListKind& kind);
 
   /// Of the memory here.
-  SparseLists on_host() const {
-    return at(blocks_.data(), tiles_.data(), words_.data(), order_tiles_.data());
-  }
+  SparseLists on_host() const { return at(blocks_.data(), tiles_.data(), words_.data()); }
 
   /// Room for all of it elsewhere, aligned to 16 bytes; and its bytes, in that order.
   std::size_t bytes() const { return words_begin() + sizeof(std::uint32_t) * words_.size(); }
@@ -63,11 +54,6 @@ class SparseTileLists {
   const std::vector<SparseTile>& all_tiles() const { return tiles_; }
   const std::vector<SparseBlock>& all_blocks() const { return blocks_; }
   const std::vector<std::uint32_t>& words() const { return words_; }
-  /// Where the rows of blocks, or their keys, are among a tensor's.
-  const std::vector<OrderedTile>& order_tiles() const { return order_tiles_; }
-  /// Of blocks of keys where the rows that they walk are, up to a multiple of kSampleRows
-  /// (sample.h), in memory as at() has the lists.
-  RowOrder walked_order_at(const void* memory) const;
 
   /// What parts share, of each head alike; in memory as at() has the lists; and the rows of all
   /// parts' results.
@@ -85,18 +71,10 @@ class SparseTileLists {
   void put_in_order(const std::vector<int>& order);
   std::size_t tiles_begin() const { return sizeof(SparseBlock) * blocks_.size(); }
   std::size_t splits_begin() const { return tiles_begin() + sizeof(SparseTile) * tiles_.size(); }
-  std::size_t order_begin() const { return splits_begin() + sizeof(SparseSplit) * splits_.size(); }
-  std::size_t walked_begin() const {
-    return order_begin() + sizeof(OrderedTile) * order_tiles_.size();
-  }
-  std::size_t words_begin() const {
-    return walked_begin() + sizeof(OrderedTile) * walked_tiles_.size();
-  }
-  SparseLists at(const SparseBlock* blocks, const SparseTile* tiles, const std::uint32_t* words,
-                 const OrderedTile* order_tiles) const {
-    SparseLists lists{blocks, tiles, words, blocks_of_head_, make_head_groups(unions_, 1), order_};
-    if (!order_tiles_.empty()) lists.order.tiles = order_tiles;
-    return lists;
+  std::size_t words_begin() const { return splits_begin() + sizeof(SparseSplit) * splits_.size(); }
+  SparseLists at(const SparseBlock* blocks, const SparseTile* tiles,
+                 const std::uint32_t* words) const {
+    return {blocks, tiles, words, blocks_of_head_, make_head_groups(unions_, 1)};
   }
 
   int unions_, blocks_of_head_;
@@ -104,9 +82,6 @@ class SparseTileLists {
   std::vector<SparseBlock> blocks_;
   std::vector<SparseTile> tiles_;
   std::vector<SparseSplit> splits_;
-  RowOrder order_;
-  std::vector<OrderedTile> order_tiles_;
-  std::vector<OrderedTile> walked_tiles_;  // of blocks of keys
   std::vector<std::uint32_t> words_;
 };
 

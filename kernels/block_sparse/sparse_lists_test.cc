@@ -31,7 +31,7 @@ std::vector<int> visits_of(const SparseTileLists& lists, const SparseListKind& k
     const SparseBlock& block = lists.block(of_union, index);
     for (int i = 0; i < block.tiles; ++i) {
       const SparseTile& tile = lists.tiles()[block.first_tile + i];
-      const int first = first_of_step(tile.step);
+      const int first = first_of_tile(tile.first);
       const int first_row = kind.is_of_keys ? first : block.first_row;
       const int first_key = kind.is_of_keys ? block.first_row : first;
       for (int row = 0; row < rows; ++row) {
@@ -39,13 +39,13 @@ std::vector<int> visits_of(const SparseTileLists& lists, const SparseListKind& k
           const auto word =
               static_cast<std::size_t>(row * (keys / kSparseWordKeys) + key / kSparseWordKeys);
           const bool is_seen =
-              !is_cut_step(tile.step) ||
+              !is_cut_tile(tile.first) ||
               (lists.words()[static_cast<std::size_t>(tile.words) + word] >> (key % 32) & 1u) != 0;
           if (!is_seen) continue;
           const bool is_inside = first_row + row < seqlen_q && first_key + key < seqlen_k;
           // A full tile may have rows past the last; of a cut one they see nothing.
           if (!is_inside) {
-            EXPECT_FALSE(is_cut_step(tile.step)) << row << ", " << key;
+            EXPECT_FALSE(is_cut_tile(tile.first)) << row << ", " << key;
             continue;
           }
           ++visits[static_cast<std::size_t>(first_row + row) * static_cast<std::size_t>(seqlen_k) +
@@ -55,38 +55,6 @@ std::vector<int> visits_of(const SparseTileLists& lists, const SparseListKind& k
     }
   }
   return visits;
-}
-
-/// Of `fixed`, whose rows and keys have orders of their own.
-TEST(SparseLists, TellWhereBlocksAndWhatTheyWalkAre) {
-  const auto mask = make_sparse_mask("fixed:256:32", 16384, 16384);
-  ASSERT_NE(mask->in_order, nullptr);
-  const GridOrder &of_rows = *mask->in_order->row_order, &of_keys = *mask->in_order->key_order;
-  ASSERT_FALSE(of_rows == of_keys);
-  const SparseTileLists forward(*mask, kForward), backward(*mask, {true, 128, 64});
-  std::vector<Bits128> memory(backward.bytes() / sizeof(Bits128) + 1);
-  backward.write(reinterpret_cast<std::byte*>(memory.data()));
-  const SparseLists lists = backward.at(memory.data());
-  const RowOrder walked = backward.walked_order_at(memory.data());
-  for (int tile = 0; tile < of_rows.tiles(); ++tile) {
-    const auto index = static_cast<std::size_t>(tile);
-    const int first = kOrderTile * tile;
-    ASSERT_EQ(forward.order_tiles()[index].token, of_rows.token_of(first)) << tile;
-    ASSERT_EQ(lists.order.tiles[tile].token, of_keys.token_of(first)) << tile;
-    ASSERT_EQ(walked.tiles[tile].token, of_rows.token_of(first)) << tile;
-  }
-  for (const SparseTile& tile : forward.all_tiles()) {
-    const int first = first_of_step(tile.step);
-    if (first < of_keys.positions()) {
-      ASSERT_EQ(token_of_tile(tile.first), of_keys.token_of(first));
-    }
-  }
-  for (const SparseTile& tile : backward.all_tiles()) {
-    const int first = first_of_step(tile.step);
-    if (first < of_rows.positions()) {
-      ASSERT_EQ(token_of_tile(tile.first), of_rows.token_of(first));
-    }
-  }
 }
 
 TEST(SparseLists, HaveEachVisiblePairOnce) {
@@ -117,7 +85,7 @@ TEST(SparseLists, SayWhichHalvesAWarpSees) {
       const SparseTile& tile = lists.tiles()[block.first_tile + i];
       for (int bit = 0; bit < 8; ++bit) {
         const int first_row = block.first_row + bit / 2 * 32;
-        const int first_key = first_of_step(tile.step) + bit % 2 * 32;
+        const int first_key = first_of_tile(tile.first) + bit % 2 * 32;
         bool is_seen = false;
         for (int row = first_row; row < first_row + 32; ++row) {
           for (int key = first_key; key < first_key + 32; ++key) {
@@ -225,7 +193,7 @@ TEST(SparseLists, AreTheSameWhereTheyAreCopiedTo) {
     for (int i = 0; i < lists.blocks_of_head(); ++i) {
       const SparseBlock& want = lists.block(u, i);
       EXPECT_EQ(copy.block(u + 2, i)->first_row, want.first_row);
-      EXPECT_EQ(copy.tiles[copy.block(u, i)->first_tile].step, lists.tiles()[want.first_tile].step);
+      EXPECT_EQ(copy.tiles[copy.block(u, i)->first_tile].first, lists.tiles()[want.first_tile].first);
     }
   }
   EXPECT_TRUE(std::equal(lists.words().begin(), lists.words().end(), copy.words));

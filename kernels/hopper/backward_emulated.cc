@@ -58,7 +58,7 @@ class BackwardEmulation {
         mask_(problem.sparse.get()),
         tensors_(tensors),
         options_(options),
-        positions_(mask_ != nullptr ? mask_->walked().seqlen_q : statistics_rows(problem.seqlen_q)),
+        positions_(mask_ != nullptr ? problem.seqlen_q : statistics_rows(problem.seqlen_q)),
         statistics_(static_cast<std::size_t>(problem.batch) *
                     static_cast<std::size_t>(problem.heads) *
                     static_cast<std::size_t>(ceil_divide(positions_, StatisticsTile::kRows))),
@@ -70,14 +70,7 @@ class BackwardEmulation {
   }
 
   void prepare() {
-    std::vector<OrderedTile> query_tiles;
-    if (mask_ != nullptr) {
-      const GridOrder* const order = mask_->walked().row_order.get();
-      query_tiles = ordered_tiles(order, StatisticsTile::kRows);
-      params_.query_order = row_order(order, query_tiles.data());
-    }
-    std::vector<GlobalRegion> all = regions(nullptr);
-    append_list("order of queries", query_tiles, all);
+    const std::vector<GlobalRegion> all = regions(nullptr);
     const LaunchShape shape{
         .kernel = "hopper-fp32acc/bwd-statistics",
         .grid = {params_.rows_per_head / StatisticsConfig::kBlockM, problem_.heads, problem_.batch},
@@ -286,10 +279,10 @@ EmulationReport emulate_backward(const Problem& problem, const BackwardTensors& 
   pass.prepare();
   const bool is_everything = sample.is_everything();
   if (problem.sparse) {
-    const std::vector<SampleTile> queries = walked_rows(problem, sample.query_tiles),
-                                  keys = walked_keys(problem, sample.key_tiles);
-    if (is_everything || !keys.empty()) pass.listed_key_gradients(keys);
-    if (is_everything || !queries.empty()) pass.listed_query_gradients(queries);
+    if (is_everything || !sample.key_tiles.empty()) pass.listed_key_gradients(sample.key_tiles);
+    if (is_everything || !sample.query_tiles.empty()) {
+      pass.listed_query_gradients(sample.query_tiles);
+    }
   } else if (dq == DqForm::kCarried) {
     pass.carried_gradients(sample.key_tiles, sample.query_tiles);
   } else if (dq == DqForm::kSummed) {

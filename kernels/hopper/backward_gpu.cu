@@ -108,17 +108,15 @@ void launch_sparse_backward(const Problem& problem, const BackwardTensors& tenso
                             CUstream_st* stream) {
   const Problem dense = without_pattern(problem);
   const SparseTileLists &of_keys = lists[first], &of_queries = lists[first + 1];
-  const int positions = walked_problem(problem).seqlen_q, key_rows = of_keys.part_rows(),
-            query_rows = of_queries.part_rows();
-  const BackwardWorkspace places(dense, positions, 0, key_rows, query_rows);
+  const int key_rows = of_keys.part_rows(), query_rows = of_queries.part_rows();
+  const BackwardWorkspace places(dense, problem.seqlen_q, 0, key_rows, query_rows);
   BackwardParams params =
       backward_params(dense, tensors, in_workspace<StatisticsTile>(workspace, places.statistics),
-                      positions, encode_tensor_map);
+                      problem.seqlen_q, encode_tensor_map);
   give_key_parts(params, dense, key_rows, in_workspace<Half>(workspace, places.dk),
                  in_workspace<Half>(workspace, places.dv));
   give_query_parts(params, dense, query_rows, in_workspace<Half>(workspace, places.dq));
   params.sparse = lists.at(first + 1, memory);
-  params.query_order = params.sparse.order;
   launch_statistics(dense, params, stream);
   const auto sum = [&](int list, int block_rows, int seqlen, int rows_of_parts, int heads,
                        const ChunkedView<Half>& part, const ChunkedView<Half>& whole) {

@@ -15,7 +15,7 @@ SPARK_DEVICE void divide_block(Machine& machine, const Params& params, Load load
   if (warp == 0) {
     // Config is not named: GCC 13 would complete another kernel's barriers for it.
     init_barriers(machine, machine.template shared<typename Config::Tiles>().barriers,
-                  loader_warps<Config>(params));
+                  kLoaderWarps<Config>);
   }
   machine.barrier_of_warps();
   auto item = first_item<Config>(machine, params);

@@ -72,8 +72,7 @@ std::uint64_t bytes_of_launch(const Problem& problem, Pass pass, bool is_determi
   const Problem dense = without_pattern(problem);
   return pass == Pass::kForward
              ? ForwardPartsWorkspace(dense, rows[0]).bytes
-             : BackwardWorkspace(dense, walked_problem(problem).seqlen_q, 0, rows[0], rows[1])
-                   .bytes;
+             : BackwardWorkspace(dense, problem.seqlen_q, 0, rows[0], rows[1]).bytes;
 }
 
 /// Of a pattern that is run as passes. Launches follow each other, and share what is theirs.

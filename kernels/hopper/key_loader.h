@@ -70,7 +70,6 @@ class KeyLoader {
       }
       kept = kept_tiles<Config>(machine_, params_, keys);
     }
-    copies_.flush();
   }
 
  private:
@@ -88,13 +87,12 @@ class KeyLoader {
       copies_.copy(tile,
                    {view, map, block.batch, block.first_k + key, block.key_head(params_),
                     block.first_k + mask.seqlen_k},
-                   rows_apart<Config>(params_.sparse, view), params_.head_chunks);
+                   params_.head_chunks);
       copies_.end();
     };
     // Waiting for each by itself takes a register that packed sequences lack; with many stages it
     // gains nothing.
     constexpr bool kWaitsForBoth = Config::kIsPacked && Config::kStages > 3;
-    if constexpr (Config::kStages < 3) copies_.flush();
     SPARK_UNLESS_PLANTED(kStageFilledEarly, wait(barriers.k_empty[ring_.place()]));
     if constexpr (kWaitsForBoth) wait(barriers.v_empty[ring_.place()]);
     load(params_.k, params_.k_map, stage.k, barriers.k_full[ring_.place()]);
@@ -106,17 +104,16 @@ class KeyLoader {
   SPARK_DEVICE void load_queries(const ForwardBlock& block) {
     auto& barriers = tiles_.barriers;
     const SequenceMask<Config> mask = mask_of_block<Config>(machine_, params_);
-    copies_.flush();
 #pragma unroll 1
     for (int warpgroup = 0; warpgroup < Config::kWarpgroups; ++warpgroup) {
       const int stage = queries_.place();
       machine_.wait_at_mbarrier(&barriers.q_empty[stage][warpgroup], queries_.empty_parity());
       const auto load = [&](const ChunkedView<const Half>& view, const TensorMap& map, auto& tile) {
-        copy_block_rows<Config>(
-            copies_, machine_, tile,
+        copies_.copy(
+            tile,
             {view, map, block.batch, block.first_q + block.first_row + kWarpgroupRows * warpgroup,
              block.head, block.first_q + mask.seqlen_q},
-            params_);
+            params_.head_chunks);
       };
       copies_.begin(barriers.q_full[stage][warpgroup]);
       load(params_.q, params_.q_map, tiles_.q[stage][warpgroup]);
@@ -138,7 +135,7 @@ class KeyLoader {
 
 template <class Config, class Machine, class Params>
 SPARK_DEVICE void load_items(Machine& machine, const Params& params) {
-  with_copies<Config>(machine, params, [&](const auto& copies) {
+  with_copies<Config>(machine, [&](const auto& copies) {
     KeyLoader<Config, Machine, Params, std::decay_t<decltype(copies)>>(machine, params, copies)
         .run();
   });

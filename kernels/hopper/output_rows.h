@@ -25,25 +25,20 @@ class OutputRows {
   /// is.
   SPARK_DEVICE OutputRows(Machine& machine, const SparseLists& lists, int head, int block_row,
                           int first_row, int seqlen)
-      : machine_(machine), lists_(lists), first_row_(first_row), seqlen_(seqlen) {
+      : machine_(machine), first_row_(first_row), seqlen_(seqlen) {
     if constexpr (Config::kIsSparse) {
       const int part = first_part_row<Config>(machine, lists, head);
       if (part != kNoPart) part_row_ = part + first_row - block_row;
-      if (has_order<Config>(lists.order)) ordered_ = ordered_rows(machine, lists.order, first_row);
     }
   }
 
   SPARK_DEVICE bool is_owned(int row) const {
-    if (has_order<Config>(lists_.order)) return ordered_.owns(row);
     return first_row_ + row < SPARK_PLANTED(kHopperLastRowNotStored, seqlen_, seqlen_ - 1);
   }
   SPARK_DEVICE bool is_part() const { return Config::kIsSparse && part_row_ != kNoPart; }
   /// Of the tensor, or of the parts' rows.
   SPARK_DEVICE int place(int row) const {
     if (is_part()) return part_row_ + row;
-    if (has_order<Config>(lists_.order)) {
-      return ordered_.token + lists_.order.template tokens_to<4>(row);
-    }
     return first_row_ + row;
   }
 
@@ -84,10 +79,8 @@ class OutputRows {
   }
 
   Machine& machine_;
-  const SparseLists& lists_;
   const int first_row_, seqlen_;
   int part_row_ = kNoPart;
-  OrderedRows ordered_{};
 };
 
 }  // namespace sparkbench::hopper

@@ -7,12 +7,12 @@
 
 namespace sparkbench::hopper {
 
-/// The first key of the tile at `place`: of a pattern its token.
+/// The first key of the tile at `place`.
 template <class Config, class Machine>
 SPARK_DEVICE int first_key(Machine& machine, const ForwardParams& params, int place) {
   if constexpr (Config::kIsSparse) {
     const SparseTile* const tile = tile_of_place<Config::kBlockN>(params.sparse, place);
-    return token_of_tile(load_of_list(machine, &tile->first));
+    return first_of_tile(load_of_list(machine, &tile->first));
   } else {
     return place;
   }
@@ -26,7 +26,7 @@ struct WalkedTile {
   int first;
   int halves;
 
-  SPARK_HD bool is_cut() const { return (first & kCutTile) != 0; }
+  SPARK_HD bool is_cut() const { return is_cut_tile(first); }
   SPARK_HD bool is_seen() const { return halves != 0; }
   SPARK_HD bool is_whole() const { return halves == kBoth; }
 };
@@ -39,19 +39,6 @@ SPARK_DEVICE WalkedTile load_listed_tile(Machine& machine, const ForwardParams& 
   const std::uint32_t seen = tile.word[1] >> (kSeenBits * warpgroup) & ((1u << kSeenBits) - 1u);
   const bool is_seen = machine.uniform(static_cast<int>(seen)) != 0;
   return {static_cast<int>(tile.word[0]), is_seen ? WalkedTile::kBoth : 0};
-}
-
-/// The first column of the tile at `place`, as dropout counts: of a pattern with an order the key's
-/// number there.
-template <class Config, class Machine>
-SPARK_DEVICE int first_column(Machine& machine, const ForwardParams& params, int place) {
-  if constexpr (Config::kIsSparse) {
-    const SparseTile* const tile = tile_of_place<Config::kBlockN>(params.sparse, place);
-    if (has_order<Config>(params.sparse.order)) {
-      return first_of_step(load_of_list(machine, &tile->step));
-    }
-  }
-  return first_key<Config>(machine, params, place);
 }
 
 }  // namespace sparkbench::hopper

@@ -1,12 +1,10 @@
 // Where the dropout mask (kernels/problem/dropout.h) has a pair of a pattern that is run as passes
-// (pattern/mask_passes.h), or in the order of a grid (pattern/grid_order.h): each visible pair has
-// a place of its own, and a kernel finds those of its pairs as one over any other sequences does.
+// (pattern/mask_passes.h): each visible pair has a place of its own, and a kernel finds those of
+// its pairs as one over any other sequences does.
 //
 // In the order of the sequence a pair's place is that of a problem without passes:
 //   row = q,   column = k,   sequence = entry * heads + head
-// for head `head` of the batch's entry `entry`. In the order of a grid row and column are the
-// positions that own the tokens q and k: rows and columns then go up to the order's positions(),
-// which may be more than tokens. Views, residues of one length of one stride
+// for head `head` of the batch's entry `entry`. Views, residues of one length of one stride
 // (ResidueView), are numbered from 1, over all passes. A pair that view n shows has
 //   row    = q / stride,   column = k / stride
 //   sequence = 2^28 n + u entry + heads (q % stride - first residue of the view) + head
@@ -16,7 +14,7 @@
 
 #include <cstdint>
 
-#include "kernels/mask/pattern/grid_order.h"
+#include "kernels/base/host_device.h"
 #include "kernels/mask/pattern/zone.h"
 
 namespace sparkbench {
@@ -62,21 +60,15 @@ struct DropoutZone {
 /// Zones of all views of a pattern, at most.
 inline constexpr int kMostDropoutZones = 16;
 
-/// All views of a pattern's passes; none where there are no passes. Or the orders in which a
-/// pattern is walked. Small enough for a parameter of a kernel. No two zones have a pair in common.
+/// All views of a pattern's passes; none where there are no passes. Small enough for a parameter of
+/// a kernel. No two zones have a pair in common.
 struct DropoutViews {
   int count = 0;
   int heads = 1;
   DropoutZone zone[kMostDropoutZones] = {};
-  bool has_order = false;
-  GridOrder row_order = {}, key_order = {};
 
-  /// Of any pair; one that no view sees is in the order of the grid or of the sequence.
+  /// Of any pair; one that no view sees is in the order of the sequence.
   SPARK_HD DropoutPlace place(int entry, int head, int q, int k) const {
-    if (has_order) {
-      q = row_order.position_of(q);
-      k = key_order.position_of(k);
-    }
     for (int i = 0; i < count; ++i) {
       if (zone[i].sees(q, k)) return zone[i].place(entry, heads, head, q, k);
     }

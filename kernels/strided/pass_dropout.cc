@@ -81,14 +81,6 @@ DropoutViews dropout_views_of(const Problem& problem) {
   DropoutViews none;
   none.heads = problem.heads;
   if (!problem.sparse || problem.dropout().threshold == 0) return none;
-  const Pattern& walked = problem.sparse->walked();
-  if (walked.row_order != nullptr) {
-    DropoutViews in_order = none;
-    in_order.has_order = true;
-    in_order.row_order = *walked.row_order;
-    in_order.key_order = *walked.key_order;
-    return in_order;
-  }
   if (problem.sparse->passes.empty()) return none;
   return dropout_views(problem.sparse->passes, problem.batch, problem.heads).value_or(none);
 }

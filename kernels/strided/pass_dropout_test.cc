@@ -115,56 +115,6 @@ TEST(PassDropoutPlaces, WithoutPassesAreThoseOfTheSequence) {
   }
 }
 
-/// By positions: 8 x 20 tokens in tiles of 8 x 8, of which the third begins at column 12 and owns
-/// columns 16 to 19.
-TEST(PassDropoutPlaces, InOrderOfAGridAreThoseOfPositions) {
-  const Problem problem = problem_of("nd:8x20:5x5", 2, 3, 160);
-  ASSERT_NE(problem.sparse->in_order, nullptr);
-  EXPECT_FALSE(has_mask_passes(problem));
-  const DropoutViews views = dropout_views_of(problem);
-  ASSERT_EQ(views.row_order, *problem.sparse->in_order->row_order);
-  ASSERT_EQ(views.row_order, (GridOrder{{8, 20, 1}, {3, 3, 0}, {0, 3, 0}}));
-  // Token 3 * 20 + 9 is of the second tile, row 3 and column 1 in it; token 20 + 17 of the third.
-  EXPECT_EQ(numbers(views.place(1, 2, 69, 37)), (Place{5, 64 + 11, 128 + 41}));
-  EXPECT_EQ(numbers(views.place(0, 1, 0, 159)), (Place{1, 0, 128 + 63}));
-  Problem without_dropout = problem;
-  without_dropout.dropout_p = 0.0f;
-  EXPECT_EQ(numbers(dropout_views_of(without_dropout).place(1, 2, 69, 37)), (Place{5, 69, 37}));
-}
-
-/// Rows and keys each in their own.
-TEST(PassDropoutPlaces, InTwoOrdersAreThoseOfEither) {
-  const Problem problem = problem_of("fixed:256:32", 1, 1, 16384);
-  const DropoutViews views = dropout_views_of(problem);
-  ASSERT_TRUE(views.has_order);
-  // Lines of 256 in tiles of 2 x 32: rows of two lines follow each other, keys of all lines.
-  EXPECT_EQ(numbers(views.place(0, 0, 32, 32)), (Place{0, 64, 32 * 64}));
-  EXPECT_EQ(numbers(views.place(0, 0, 256, 256)), (Place{0, 32, 32}));
-  EXPECT_EQ(numbers(views.place(0, 0, 512, 512)), (Place{0, 8 * 64, 64}));
-}
-
-TEST(PassDropoutPlaces, InOrderOfAGridAreOnesOwn) {
-  for (const auto& [spec, seqlen] : {std::pair{"nd:8x20:5x5", 160}, {"nd:4x8x9:3x3x3", 288}}) {
-    const Problem problem = problem_of(spec, 2, 3, seqlen);
-    const Pattern& walked = problem.sparse->walked();
-    ASSERT_GT(walked.seqlen_q, seqlen) << spec;
-    const DropoutViews views = dropout_views_of(problem);
-    std::set<Place> places;
-    for (int head = 0; head < 6; ++head) {
-      for (int row = 0; row < seqlen; ++row) {
-        for (int key = 0; key < seqlen; ++key) {
-          const DropoutPlace place = views.place(head / 3, head % 3, row, key);
-          ASSERT_TRUE(places.insert(numbers(place)).second) << spec << " " << row << " " << key;
-          // Kernels draw for what they walk.
-          ASSERT_EQ(
-              sees(walked, head % 3, static_cast<int>(place.row), static_cast<int>(place.column)),
-              sees(problem.sparse->pattern, head % 3, row, key));
-        }
-      }
-    }
-  }
-}
-
 TEST(PassDropoutPlaces, AreNoneWhere28BitsAreTooFew) {
   // 2^6 residues and heads of an entry.
   EXPECT_TRUE(has_mask_passes(problem_of("strided:4", 1 << 22, 16, 600)));

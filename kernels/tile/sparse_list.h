@@ -10,29 +10,26 @@
 #include "kernels/machine/machine.h"
 #include "kernels/mask/key_mask.h"
 #include "kernels/problem/head_groups.h"
-#include "kernels/tile/row_order.h"
 
 namespace sparkbench {
 
 /// A tile that a block visits: of a block of rows its keys, of a block of keys its rows.
 struct alignas(16) SparseTile {
-  /// The token of its first key, or row, and kCutTile more where it is cut; behind a block's last
-  /// tile what is not below the sequence's length.
+  /// Its first key, or row, and kCutTile more where it is cut; behind a block's last tile what is
+  /// not below the sequence's length.
   int first;
   /// Of blocks of rows and tiles of 64 keys, two bits for each warp of 32 rows, warp 0's the
   /// lowest: whether it sees some of the first 32 keys, and of the others.
   std::uint32_t seen;
   int words;  // of a cut tile: where its first pairs are among all words
-  int step;   // which key, or row, that is in the pattern's order, and 1 more where it is cut
+  int unused;
 };
 /// Of SparseTile::first.
 inline constexpr int kCutTile = 1 << 29;
-SPARK_HD int token_of_tile(int first) { return first & (kCutTile - 1); }
+SPARK_HD int first_of_tile(int first) { return first & (kCutTile - 1); }
+SPARK_HD bool is_cut_tile(int first) { return (first & kCutTile) != 0; }
 /// Of SparseTile::seen, a warp's.
 inline constexpr int kBothHalves = 3;
-/// Of SparseTile::step: tiles begin at even numbers.
-SPARK_HD int first_of_step(int step) { return step & ~1; }
-SPARK_HD bool is_cut_step(int step) { return (step & 1) != 0; }
 
 /// A block's rows, or keys, and its tiles. Where they would be many more than others', several
 /// blocks have a *part* of them each, and store what they have of the rows where merge_parts.h
@@ -64,7 +61,6 @@ struct SparseLists {
   const std::uint32_t* words;
   int blocks_of_head;
   HeadGroups unions;
-  RowOrder order;
 
   SPARK_HD int union_of(int head) const {
     return SPARK_PLANTED(kPatternOfFirstHead, head - unions.size * unions.key_head(head), 0);

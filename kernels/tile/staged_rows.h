@@ -7,7 +7,6 @@
 #include "kernels/base/half.h"
 #include "kernels/base/host_device.h"
 #include "kernels/machine/machine.h"
-#include "kernels/tile/row_order.h"
 
 namespace sparkbench {
 
@@ -32,10 +31,6 @@ class StagedRows {
  public:
   static constexpr int kRows = Tile::kRows / kWarps;
   static constexpr int kRowsAtOnce = 32 / Tile::kLanesPerRow;
-  static constexpr int kRowBitsAtOnce = kRowsAtOnce == 1   ? 0
-                                        : kRowsAtOnce == 2 ? 1
-                                        : kRowsAtOnce == 4 ? 2
-                                                           : 3;
 
   /// Chunks that a lane has of a row.
   static constexpr int kParts = Tile::kChunksPerRow / Tile::kLanesPerRow;
@@ -75,36 +70,17 @@ class StagedRows {
     }
   }
 
-  /// The same in an order: the warp's rows, which begin at row_of_warp(), those that own their
-  /// tokens; of a tensor whose token 0 is at `first`.
-  template <class Machine>
-  SPARK_DEVICE void load_ordered(Machine& machine, const OrderedRows& rows, const Half* first,
-                                 const OrderedApart& apart, bool has_last = true) {
-    const int of_lane = machine.lane() / Tile::kLanesPerRow;
-    const int token = rows.token + apart.order.template tokens_to<kRowBitsAtOnce>(of_lane);
-    const Half* const chunk =
-        first + static_cast<std::ptrdiff_t>(token) * apart.stride + 8 * column_chunk(machine);
-#pragma unroll
-    for (int i = 0; i < kChunks; ++i) {
-      chunk_[i] = Bits128{};
-      if (rows.owns(row_of(i) + of_lane) && (!is_last(i) || has_last)) {
-        chunk_[i] = machine.template load_global<Bits128>(chunk + apart.halves_to(row_of(i)) +
-                                                          8 * column_of(i));
-      }
-    }
-  }
-
   /// Rows from the opaque address of this lane's first chunk: column_chunk() of first_row(),
-  /// which is row `row` of `valid`. `apart` says how far others are: RowsApart or OrderedApart.
-  template <class Machine, class Apart>
-  SPARK_DEVICE void load_from_chunk(Machine& machine, const Half* chunk, const Apart& apart,
-                                    int row, int valid, bool has_last = true) {
+  /// which is row `row` of `valid`. Rows are row_stride halves apart.
+  template <class Machine>
+  SPARK_DEVICE void load_from_chunk(Machine& machine, const Half* chunk, int row_stride, int row,
+                                    int valid, bool has_last = true) {
 #pragma unroll
     for (int i = 0; i < kChunks; ++i) {
       chunk_[i] = Bits128{};
       if (row + row_of(i) < valid && (!is_last(i) || has_last)) {
-        chunk_[i] =
-            machine.load_opaque_global(chunk + apart.halves_to(row_of(i)) + 8 * column_of(i));
+        chunk_[i] = machine.load_opaque_global(
+            chunk + static_cast<std::ptrdiff_t>(row_of(i)) * row_stride + 8 * column_of(i));
       }
     }
   }

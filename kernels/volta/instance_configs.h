@@ -151,8 +151,9 @@ struct ShortBackward : BackwardShape<kAccumulator, 64, kHasDropout, kComputesDq,
 
 /// The same of dQ too, where blocks hand on its sums (backward/relay.h). backward/relay_plan.h
 /// tells what it serves. Of 128 columns they are the blocks of other masks.
-template <Accumulator kAccumulator, int kHeadDim, bool kHasDropout, int kLeastHeadDim = kHeadDim>
-struct RelayBackward : BackwardConfig<kAccumulator, kHeadDim, kHasDropout, true, kLeastHeadDim> {
+template <Accumulator kAccumulator, int kHeadDim, bool kHasDropout>
+struct RelayBackward
+    : BackwardConfig<kAccumulator, kHeadDim, kHasDropout, true, least_head_dim(kHeadDim)> {
   static constexpr bool kRelaysDq = true;
   static constexpr bool kPreparesStatistics = true;
   static_assert(RelayBackward::kStep == kRelayStep &&
@@ -161,7 +162,7 @@ struct RelayBackward : BackwardConfig<kAccumulator, kHeadDim, kHasDropout, true,
                 "plans are of these");
 };
 template <Accumulator kAccumulator, bool kHasDropout>
-struct RelayBackward<kAccumulator, 64, kHasDropout, least_head_dim(64)>
+struct RelayBackward<kAccumulator, 64, kHasDropout>
     : ShortBackward<kAccumulator, kHasDropout, true> {
   static constexpr bool kRelaysDq = true;
   static constexpr bool kPreparesStatistics = true;

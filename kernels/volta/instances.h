@@ -3,10 +3,10 @@
 // Launch, emulation and `sparkbench-model inspect` take the names from here. Rows of the same
 // work stand in the order of preference: the first that fits into a block's shared memory is taken.
 // The last parts of an id are a configuration's own for SMs of 64 KiB (Turing): "/4" warps of a
-// forward kernel, "/128/1" keys and teams of a "bwd". A "/padded" row
-// serves what the rows before it leave of the multiples of 8 below its tile's columns (padding.h);
-// "d32", "d80", "d96" and "d256" serve those below them, too, as "/short" does, of the problems of
-// short_blocks.h alone, and "/relay", of those of backward/relay_plan.h.
+// forward kernel, "/128/1" keys and teams of a "bwd". A tile serves the multiples of 8 that no
+// narrower one holds (padding.h). Only of backward kernels of 64 columns, and of dQ alone, a row of
+// exactly as many columns is faster: beside these a "/padded" row serves the others. "/short" rows
+// serve the problems of short_blocks.h alone, and "/relay" those of backward/relay_plan.h.
 #pragma once
 
 #include "kernels/volta/instance_configs.h"
@@ -15,46 +15,36 @@ namespace sparkbench::volta {
 
 // NOLINTBEGIN(bugprone-macro-parentheses): types and strings that are joined take none.
 // clang-format off
+/// Each serves the multiples of 8 that no narrower tile holds. On SMs of 64 KiB the "/4" rows serve
+/// what is wider than 80.
 #define SPARK_VOLTA_FORWARD_OF(ROW, symbol, name, Forward)                                      \
-  ROW(symbol##_fwd_d64,             name "/fwd/d64",             Forward<64, false>)            \
-  ROW(symbol##_fwd_d64_dropout,     name "/fwd/d64/dropout",     Forward<64, true>)             \
-  ROW(symbol##_fwd_d128,            name "/fwd/d128",            Forward<128, false>)           \
-  ROW(symbol##_fwd_d128_4,          name "/fwd/d128/4",                                         \
-      Forward<128, false, kForwardWarpsOf64KiB>)                                                \
-  ROW(symbol##_fwd_d128_dropout,    name "/fwd/d128/dropout",    Forward<128, true>)            \
-  ROW(symbol##_fwd_d128_dropout_4,  name "/fwd/d128/dropout/4",                                 \
-      Forward<128, true, kForwardWarpsOf64KiB>)                                                 \
-  SPARK_VOLTA_PADDED_FORWARD_OF(ROW, symbol##_fwd, name "/fwd", Forward)
-
-/// The same for what lies between. Of SMs of 64 KiB only the widest tiles serve it.
-#define SPARK_VOLTA_PADDED_FORWARD_OF(ROW, symbol, name, Forward)                               \
-  ROW(symbol##_d32,                   name "/d32",                                              \
+  ROW(symbol##_fwd_d32,          name "/fwd/d32",                                               \
       Forward<32, false, forward_warps(32), least_head_dim(32)>)                                \
-  ROW(symbol##_d32_dropout,           name "/d32/dropout",                                      \
+  ROW(symbol##_fwd_d32_dropout,  name "/fwd/d32/dropout",                                       \
       Forward<32, true, forward_warps(32), least_head_dim(32)>)                                 \
-  ROW(symbol##_d64_padded,            name "/d64/padded",                                       \
+  ROW(symbol##_fwd_d64,          name "/fwd/d64",                                               \
       Forward<64, false, forward_warps(64), least_head_dim(64)>)                                \
-  ROW(symbol##_d64_dropout_padded,    name "/d64/dropout/padded",                               \
+  ROW(symbol##_fwd_d64_dropout,  name "/fwd/d64/dropout",                                       \
       Forward<64, true, forward_warps(64), least_head_dim(64)>)                                 \
-  ROW(symbol##_d80,                   name "/d80",                                              \
+  ROW(symbol##_fwd_d80,          name "/fwd/d80",                                               \
       Forward<80, false, forward_warps(80), least_head_dim(80)>)                                \
-  ROW(symbol##_d80_dropout,           name "/d80/dropout",                                      \
+  ROW(symbol##_fwd_d80_dropout,  name "/fwd/d80/dropout",                                       \
       Forward<80, true, forward_warps(80), least_head_dim(80)>)                                 \
-  ROW(symbol##_d96,                   name "/d96",                                              \
+  ROW(symbol##_fwd_d96,          name "/fwd/d96",                                               \
       Forward<96, false, forward_warps(96), least_head_dim(96)>)                                \
-  ROW(symbol##_d96_dropout,           name "/d96/dropout",                                      \
+  ROW(symbol##_fwd_d96_dropout,  name "/fwd/d96/dropout",                                       \
       Forward<96, true, forward_warps(96), least_head_dim(96)>)                                 \
-  ROW(symbol##_d128_padded,           name "/d128/padded",                                      \
+  ROW(symbol##_fwd_d128,         name "/fwd/d128",                                              \
       Forward<128, false, forward_warps(128), least_head_dim(128)>)                             \
-  ROW(symbol##_d128_padded_4,         name "/d128/padded/4",                                    \
+  ROW(symbol##_fwd_d128_4,       name "/fwd/d128/4",                                            \
       Forward<128, false, kForwardWarpsOf64KiB, least_head_dim_of_64_kib(128)>)                 \
-  ROW(symbol##_d128_dropout_padded,   name "/d128/dropout/padded",                              \
+  ROW(symbol##_fwd_d128_dropout, name "/fwd/d128/dropout",                                      \
       Forward<128, true, forward_warps(128), least_head_dim(128)>)                              \
-  ROW(symbol##_d128_dropout_padded_4, name "/d128/dropout/padded/4",                            \
+  ROW(symbol##_fwd_d128_dropout_4, name "/fwd/d128/dropout/4",                                  \
       Forward<128, true, kForwardWarpsOf64KiB, least_head_dim_of_64_kib(128)>)                  \
-  ROW(symbol##_d256,                  name "/d256",                                             \
+  ROW(symbol##_fwd_d256,         name "/fwd/d256",                                              \
       Forward<256, false, forward_warps(256), least_head_dim(256)>)                             \
-  ROW(symbol##_d256_dropout,          name "/d256/dropout",                                     \
+  ROW(symbol##_fwd_d256_dropout, name "/fwd/d256/dropout",                                      \
       Forward<256, true, forward_warps(256), least_head_dim(256)>)
 
 /// Of short blocks, for SMs of either size.
@@ -122,18 +112,16 @@ namespace sparkbench::volta {
                           128_1, "/128/1", mma, 64, false, 64, 64)                              \
   SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d64_dropout, name "/bwd/d64/dropout",               \
                           128_1, "/128/1", mma, 64, true, 64, 64)                               \
-  SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d128, name "/bwd/d128",                             \
-                          64_1, "/64/1", mma, 128, false, 128, 128)                             \
-  SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d128_dropout, name "/bwd/d128/dropout",             \
-                          64_1, "/64/1", mma, 128, true, 128, 128)                              \
   SPARK_VOLTA_LARGE_BACKWARD_OF(ROW, symbol##_bwd_d32, name "/bwd/d32", mma, 32, false,         \
                                 least_head_dim(32))                                             \
   SPARK_VOLTA_LARGE_BACKWARD_OF(ROW, symbol##_bwd_d32_dropout, name "/bwd/d32/dropout", mma,    \
                                 32, true, least_head_dim(32))                                   \
   SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d64_padded, name "/bwd/d64/padded",                 \
-                          128_1, "/128/1", mma, 64, false, least_head_dim(64), least_head_dim_of_64_kib(64))                  \
+                          128_1, "/128/1", mma, 64, false, least_head_dim(64),                  \
+                          least_head_dim_of_64_kib(64))                                         \
   SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d64_dropout_padded, name "/bwd/d64/dropout/padded", \
-                          128_1, "/128/1", mma, 64, true, least_head_dim(64), least_head_dim_of_64_kib(64))                   \
+                          128_1, "/128/1", mma, 64, true, least_head_dim(64),                   \
+                          least_head_dim_of_64_kib(64))                                         \
   SPARK_VOLTA_LARGE_BACKWARD_OF(ROW, symbol##_bwd_d80, name "/bwd/d80", mma, 80, false,         \
                                 least_head_dim(80))                                             \
   SPARK_VOLTA_LARGE_BACKWARD_OF(ROW, symbol##_bwd_d80_dropout, name "/bwd/d80/dropout", mma,    \
@@ -146,10 +134,12 @@ namespace sparkbench::volta {
                                 least_head_dim(256))                                            \
   SPARK_VOLTA_LARGE_BACKWARD_OF(ROW, symbol##_bwd_d256_dropout, name "/bwd/d256/dropout", mma,  \
                                 256, true, least_head_dim(256))                                 \
-  SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d128_padded, name "/bwd/d128/padded",               \
-                          64_1, "/64/1", mma, 128, false, least_head_dim(128), least_head_dim(128))                  \
-  SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d128_dropout_padded, name "/bwd/d128/dropout/padded", \
-                          64_1, "/64/1", mma, 128, true, least_head_dim(128), least_head_dim(128))
+  SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d128, name "/bwd/d128",                             \
+                          64_1, "/64/1", mma, 128, false, least_head_dim(128),                  \
+                          least_head_dim(128))                                                  \
+  SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d128_dropout, name "/bwd/d128/dropout",             \
+                          64_1, "/64/1", mma, 128, true, least_head_dim(128),                   \
+                          least_head_dim(128))
 
 /// Of short blocks, dK and dV alone.
 #define SPARK_VOLTA_SHORT_BACKWARD_OF(ROW, symbol, name, mma)                                   \
@@ -160,16 +150,10 @@ namespace sparkbench::volta {
 
 /// Where blocks hand on the sums of dQ.
 #define SPARK_VOLTA_BACKWARD_RELAY_OF(ROW, symbol, name, mma)                                   \
-  ROW(symbol##_bwd_d64_relay, name "/bwd/d64/relay",                                            \
-      RelayBackward<mma, 64, false, least_head_dim(64)>)                                        \
-  ROW(symbol##_bwd_d64_dropout_relay, name "/bwd/d64/dropout/relay",                            \
-      RelayBackward<mma, 64, true, least_head_dim(64)>)                                         \
+  ROW(symbol##_bwd_d64_relay, name "/bwd/d64/relay", RelayBackward<mma, 64, false>)             \
+  ROW(symbol##_bwd_d64_dropout_relay, name "/bwd/d64/dropout/relay", RelayBackward<mma, 64, true>) \
   ROW(symbol##_bwd_d128_relay, name "/bwd/d128/relay", RelayBackward<mma, 128, false>)          \
-  ROW(symbol##_bwd_d128_dropout_relay, name "/bwd/d128/dropout/relay", RelayBackward<mma, 128, true>) \
-  ROW(symbol##_bwd_d128_relay_padded, name "/bwd/d128/relay/padded",                            \
-      RelayBackward<mma, 128, false, least_head_dim(128)>)                                      \
-  ROW(symbol##_bwd_d128_dropout_relay_padded, name "/bwd/d128/dropout/relay/padded",            \
-      RelayBackward<mma, 128, true, least_head_dim(128)>)
+  ROW(symbol##_bwd_d128_dropout_relay, name "/bwd/d128/dropout/relay", RelayBackward<mma, 128, true>)
 #define SPARK_VOLTA_BACKWARD_RELAY(ROW)                                                         \
   SPARK_VOLTA_BACKWARD_RELAY_OF(ROW, volta_fp16acc, "volta-fp16acc", Accumulator::kFp16)        \
   SPARK_VOLTA_BACKWARD_RELAY_OF(ROW, volta_fp32acc, "volta-fp32acc", Accumulator::kFp32)

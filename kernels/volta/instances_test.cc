@@ -82,16 +82,16 @@ TEST(VoltaDispatch, TakesTheRowOfTheProblem) {
 TEST(VoltaDispatch, PadsToTheNextTile) {
   EXPECT_EQ(forward_id(kFp32, {.head_dim = 8}, kVolta), "volta-fp32acc/fwd/d32");
   EXPECT_EQ(forward_id(kFp32, {.head_dim = 32}, kVolta), "volta-fp32acc/fwd/d32");
-  EXPECT_EQ(forward_id(kFp32, {.head_dim = 40}, kVolta), "volta-fp32acc/fwd/d64/padded");
-  EXPECT_EQ(forward_id(kFp32, {.head_dim = 56}, kVolta), "volta-fp32acc/fwd/d64/padded");
+  EXPECT_EQ(forward_id(kFp32, {.head_dim = 40}, kVolta), "volta-fp32acc/fwd/d64");
+  EXPECT_EQ(forward_id(kFp32, {.head_dim = 56}, kVolta), "volta-fp32acc/fwd/d64");
   EXPECT_EQ(forward_id(kFp32, {.head_dim = 72}, kVolta), "volta-fp32acc/fwd/d80");
   EXPECT_EQ(forward_id(kFp32, {.head_dim = 80}, kTuring), "volta-fp32acc/fwd/d80");
   EXPECT_EQ(forward_id(kFp32, {.head_dim = 88}, kVolta), "volta-fp32acc/fwd/d96");
-  EXPECT_EQ(forward_id(kFp32, {.head_dim = 96}, kTuring), "volta-fp32acc/fwd/d128/padded/4");
+  EXPECT_EQ(forward_id(kFp32, {.head_dim = 96}, kTuring), "volta-fp32acc/fwd/d128/4");
   EXPECT_EQ(forward_id(kFp32, {.seqlen_q = 256, .head_dim = 104}, kVolta),
-            "volta-fp32acc/fwd/d128/padded");
+            "volta-fp32acc/fwd/d128");
   EXPECT_EQ(forward_id(kFp32, {.seqlen_q = 256, .head_dim = 120}, kTuring),
-            "volta-fp32acc/fwd/d128/padded/4");
+            "volta-fp32acc/fwd/d128/4");
   EXPECT_EQ(forward_id(kFp32, {.head_dim = 136}, kVolta), "volta-fp32acc/fwd/d256");
   EXPECT_EQ(forward_id(kFp32, {.head_dim = 256}, kVolta), "volta-fp32acc/fwd/d256");
   EXPECT_EQ(backward_id({.head_dim = 72}, true, kVolta), "volta-fp32acc/bwd/d80");
@@ -99,7 +99,7 @@ TEST(VoltaDispatch, PadsToTheNextTile) {
   EXPECT_EQ(backward_id({.head_dim = 96}, true, kVolta), "volta-fp32acc/bwd/d96");
   EXPECT_EQ(backward_id({.head_dim = 192}, false, kVolta), "volta-fp32acc/bwd/d256/deterministic");
   EXPECT_EQ(backward_id({.head_dim = 96}, true, kTuring), "volta-fp32acc/bwd/d96");
-  EXPECT_EQ(backward_id({.head_dim = 104}, true, kTuring), "volta-fp32acc/bwd/d128/padded/64/1");
+  EXPECT_EQ(backward_id({.head_dim = 104}, true, kTuring), "volta-fp32acc/bwd/d128/64/1");
   EXPECT_EQ(backward_id({.head_dim = 40}, false, kTuring),
             "volta-fp32acc/bwd/d64/padded/deterministic/128/1");
 }
@@ -189,7 +189,7 @@ TEST(VoltaDispatch, RelaysDqOfWindows) {
   problem.dropout_p = 0.1f;
   EXPECT_EQ(relay_id(Accumulator::kFp32, kTuring), "volta-fp32acc/bwd/d64/dropout/relay");
   problem.head_dim = 104;
-  EXPECT_EQ(relay_id(Accumulator::kFp16, kVolta), "volta-fp16acc/bwd/d128/dropout/relay/padded");
+  EXPECT_EQ(relay_id(Accumulator::kFp16, kVolta), "volta-fp16acc/bwd/d128/dropout/relay");
   problem.head_dim = 128;
   EXPECT_EQ(relay_id(Accumulator::kFp32, kVolta), "volta-fp32acc/bwd/d128/dropout/relay");
   EXPECT_EQ(relay_id(Accumulator::kFp32, kTuring), "");

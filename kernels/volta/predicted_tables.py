@@ -24,6 +24,8 @@ NAMES = {
 }
 PASSES = {"fwd": "forward", "bwd": "backward"}
 TILES = (32, 64, 80, 96, 128, 256)  # columns of the products: kernels/volta/instances.h
+# Tiles that have an instance for exactly as many columns, and a "/padded" one for fewer.
+PADDED = {"bwd": (64,), "bwd-dq": (64, 128)}
 
 
 def ask(program, *arguments):
@@ -86,8 +88,8 @@ def packed(instances):
     for label, (way, suffix) in GRADIENTS.items():
         row = [PASSES.get(label, label)]
         for dim, drop in columns:
-            padded = "/padded" if dim in (64, 128) else ""
-            ids = [f"volta-fp32acc/{way}/d{dim}{drop}{kind}{suffix}" for kind in ("/packed", padded)]
+            kinds = ("/packed", padding_of(way, dim))
+            ids = [f"volta-fp32acc/{way}/d{dim}{drop}{kind}{suffix}" for kind in kinds]
             row.append(", ".join(f"{100 * shares[each]:.0f}" for each in ids))
         rows.append(row)
     return table(["", *(f"d{dim}{drop.replace('/', ', ')}" for dim, drop in columns)], rows)
@@ -158,11 +160,15 @@ def chain_times(program):
     return table(["", *(f"{PASSES[way]}, d{dim}" for way, dim in columns)], rows)
 
 
-def instance_of(head_dim, drop):
+def padding_of(way, tile):
+    """The end of the id of an instance that serves fewer columns than its tile has."""
+    return "/padded" if tile in PADDED.get(way, ()) else ""
+
+
+def instance_of(way, head_dim, drop):
     """What tells the instance of a head_dim apart, and the columns that it multiplies."""
     tile = next(columns for columns in TILES if head_dim <= columns)
-    padded = "/padded" if head_dim < tile and tile in (64, 128) else ""
-    return f"d{tile}{drop}{padded}", tile
+    return f"d{tile}{drop}{padding_of(way, tile) if head_dim < tile else ''}", tile
 
 
 def head_dims(instances):
@@ -170,10 +176,10 @@ def head_dims(instances):
     shares = {each["kernel"]: each["likely_tensor_share"] for each in instances}
     rows = []
     for head_dim in (16, 32, 40, 48, 64, 72, 80, 96, 112, 128, 160, 192, 224, 256):
-        row = [str(head_dim), instance_of(head_dim, "")[0]]
+        row = [str(head_dim), f"d{instance_of('fwd', head_dim, '')[1]}"]
         for way in PASSES:
             for drop in ("", "/dropout"):
-                name, tile = instance_of(head_dim, drop)
+                name, tile = instance_of(way, head_dim, drop)
                 useful = 100 * head_dim / tile
                 row.append(with_band(shares[f"volta-fp32acc/{way}/{name}"], useful))
         rows.append(row)

@@ -28,25 +28,21 @@ class SparseBackwardPass {
                      bool is_deterministic)
       : accumulator_(accumulator),
         problem_(without_pattern(problem)),
-        walked_(walked_problem(problem)),
         mask_(*problem.sparse),
         wanted_{problem_, options.shared_bytes_per_block},
         tensors_(tensors),
         options_(options),
-        statistics_(all_workspace_rows(walked_)),
-        dq_sums_(dq_sums_bytes(walked_, is_deterministic) / sizeof(float)),
+        statistics_(all_workspace_rows(problem_)),
+        dq_sums_(dq_sums_bytes(problem_, is_deterministic) / sizeof(float)),
         params_(backward_params(problem_, tensors,
                                 {statistics_.data(), is_deterministic ? nullptr : dq_sums_.data(),
-                                 workspace_rows(walked_.seqlen_q)})),
-        query_tiles_(ordered_tiles(mask_.walked().row_order.get(), kWorkspaceBlock)) {
-    give_order(params_, problem, row_order(mask_.walked().row_order.get(), query_tiles_.data()));
-  }
+                                 workspace_rows(problem_.seqlen_q)})) {}
 
   void prepare() {
     visit_statistics(accumulator_, wanted_, [&](auto row, auto id) {
       using Config = decltype(row);
       launch_rows({.kernel = id,
-                   .grid = {ceil_divide(workspace_rows(walked_.seqlen_q), Config::kBlockM),
+                   .grid = {ceil_divide(workspace_rows(problem_.seqlen_q), Config::kBlockM),
                             problem_.heads, problem_.batch},
                    .threads = Config::kThreads,
                    .shared_bytes = 0},
@@ -121,14 +117,14 @@ class SparseBackwardPass {
   void round() {
     visit_round_dq(accumulator_, wanted_, [&](auto row, auto id) {
       using Config = decltype(row);
-      launch_rows(
-          {.kernel = id,
-           .grid = {ceil_divide(walked_.seqlen_q, Config::kBlockM), problem_.heads, problem_.batch},
-           .threads = Config::kThreads,
-           .shared_bytes = sizeof(RoundDqTiles<Config>)},
-          [](EmulatedMachine& machine, const BackwardParams& params) {
-            round_dq<Config>(machine, params);
-          });
+      launch_rows({.kernel = id,
+                   .grid = {ceil_divide(problem_.seqlen_q, Config::kBlockM), problem_.heads,
+                            problem_.batch},
+                   .threads = Config::kThreads,
+                   .shared_bytes = sizeof(RoundDqTiles<Config>)},
+                  [](EmulatedMachine& machine, const BackwardParams& params) {
+                    round_dq<Config>(machine, params);
+                  });
     });
   }
   EmulationReport take_report() { return std::move(report_); }
@@ -177,8 +173,7 @@ class SparseBackwardPass {
   }
   std::vector<GlobalRegion> regions(const SparseTileLists* lists) {
     std::vector<GlobalRegion> all = backward_regions(problem_, tensors_);
-    all.push_back({"statistics", statistics_.data(), statistics_bytes(walked_), true, true});
-    append_list("order of queries", query_tiles_, all);
+    all.push_back({"statistics", statistics_.data(), statistics_bytes(problem_), true, true});
     if (!dq_sums_.empty()) {
       all.push_back({"dq_sums", dq_sums_.data(), dq_sums_.size() * sizeof(float), true, true});
     }
@@ -187,7 +182,7 @@ class SparseBackwardPass {
   }
 
   Accumulator accumulator_;
-  Problem problem_, walked_;
+  Problem problem_;
   const SparseMask& mask_;
   Wanted wanted_;
   const BackwardTensors& tensors_;
@@ -195,7 +190,6 @@ class SparseBackwardPass {
   std::vector<RowStatistics> statistics_;
   std::vector<float> dq_sums_;
   BackwardParams params_;
-  std::vector<OrderedTile> query_tiles_;
   EmulationReport report_;
 };
 
@@ -204,7 +198,7 @@ class SparseBackwardPass {
 EmulationReport emulate_sparse_forward(Accumulator accumulator, const Problem& problem,
                                        const ForwardTensors& tensors,
                                        const EmulationOptions& options,
-                                       std::span<const SampleTile> tokens) {
+                                       std::span<const SampleTile> tiles) {
   const Problem dense = without_pattern(problem);
   EmulationReport report;
   const Wanted wanted{dense, options.shared_bytes_per_block};
@@ -218,7 +212,7 @@ EmulationReport emulate_sparse_forward(Accumulator accumulator, const Problem& p
             attention_forward<Config>(machine, params);
           });
         }};
-    report = emulate_listed_forward(kernel, problem, tensors, options, tokens);
+    report = emulate_listed_forward(kernel, problem, tensors, options, tiles);
   });
   return report;
 }
@@ -226,9 +220,7 @@ EmulationReport emulate_sparse_forward(Accumulator accumulator, const Problem& p
 EmulationReport emulate_sparse_backward(Accumulator accumulator, const Problem& problem,
                                         const BackwardTensors& tensors,
                                         const EmulationOptions& options, bool is_deterministic,
-                                        const BackwardSample& tokens) {
-  const BackwardSample sample{walked_rows(problem, tokens.query_tiles),
-                              walked_keys(problem, tokens.key_tiles)};
+                                        const BackwardSample& sample) {
   SparseBackwardPass pass(accumulator, problem, tensors, options, is_deterministic);
   pass.prepare();
   if (is_deterministic) {

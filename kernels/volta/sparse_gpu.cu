@@ -62,23 +62,22 @@ void launch_sparse_backward(Accumulator accumulator, const Problem& problem,
                             const BackwardTensors& tensors, void* workspace,
                             const PatternLists& lists, int first, const void* memory,
                             bool is_deterministic, CUstream_st* stream) {
-  const Problem dense = without_pattern(problem), walked = walked_problem(problem);
+  const Problem dense = without_pattern(problem);
   BackwardParams params =
-      backward_params(dense, tensors, lay_out_workspace(walked, workspace, is_deterministic));
+      backward_params(dense, tensors, lay_out_workspace(dense, workspace, is_deterministic));
   const int key_rows = lists[first].part_rows();
   const int query_rows = is_deterministic ? lists[first + 1].part_rows() : 0;
   const PartsWorkspace parts =
-      PartsWorkspace::backward(walked, key_rows, query_rows, is_deterministic);
+      PartsWorkspace::backward(dense, key_rows, query_rows, is_deterministic);
   give_key_parts(params, dense, key_rows, in_workspace<Half>(workspace, parts.dk),
                  in_workspace<Half>(workspace, parts.dv));
   give_query_parts(params, dense, query_rows, in_workspace<Half>(workspace, parts.dq));
   params.sparse_keys = lists.at(first, memory);
   if (is_deterministic) params.sparse_queries = lists.at(first + 1, memory);
-  give_order(params, problem, lists.walked_order_at(first, memory));
   const Wanted wanted{dense, shared_bytes_per_block()};
-  launch_statistics(accumulator, walked, params, stream);
+  launch_statistics(accumulator, dense, params, stream);
   if (!is_deterministic) {
-    CUDA_CHECK(cudaMemsetAsync(params.workspace.dq_sums, 0, dq_sums_bytes(walked, false), stream));
+    CUDA_CHECK(cudaMemsetAsync(params.workspace.dq_sums, 0, dq_sums_bytes(dense, false), stream));
   }
   visit_backward<Blocks::kSparse>(accumulator, !is_deterministic, wanted, [&](auto row, auto) {
     using Config = decltype(row);
@@ -106,7 +105,7 @@ void launch_sparse_backward(Accumulator accumulator, const Problem& problem,
                        stream);
     });
   } else {
-    launch_round_dq(accumulator, walked, params, stream);
+    launch_round_dq(accumulator, dense, params, stream);
   }
 }
 

@@ -21,18 +21,11 @@ PartsWorkspace PartsWorkspace::backward(const Problem& problem, int rows_of_keys
   return made;
 }
 
-void give_order(BackwardParams& params, const Problem& problem, const RowOrder& order) {
-  const Pattern& walked = problem.sparse->walked();
-  params.query_end = walked.seqlen_q;
-  if (walked.row_order != nullptr) params.query_order = order;
-}
-
 std::uint64_t sparse_workspace_bytes(Accumulator accumulator, const Problem& problem, Pass pass,
                                      bool is_deterministic) {
   constexpr std::size_t kSharedBytes = std::size_t{96} << 10;  // patterns have no other instances
   const Wanted wanted{problem, kSharedBytes};
   const SparseMask& mask = *problem.sparse;
-  const Problem walked = walked_problem(problem);
   if (pass == Pass::kForward) {
     int rows = 0;
     visit_forward<Blocks::kSparse>(accumulator, wanted, [&](auto row, auto /*id*/) {
@@ -50,7 +43,7 @@ std::uint64_t sparse_workspace_bytes(Accumulator accumulator, const Problem& pro
       of_queries = rows_of_parts(mask, kSparseQueries<decltype(row)>).stored;
     });
   }
-  return PartsWorkspace::backward(walked, of_keys, of_queries, is_deterministic).bytes;
+  return PartsWorkspace::backward(problem, of_keys, of_queries, is_deterministic).bytes;
 }
 
 }  // namespace sparkbench::volta

@@ -27,9 +27,6 @@ struct PartsWorkspace {
 std::uint64_t sparse_workspace_bytes(Accumulator accumulator, const Problem& problem, Pass pass,
                                      bool is_deterministic);
 
-/// Which queries take part, and how they are numbered where the pattern has an order: as its keys.
-void give_order(BackwardParams& params, const Problem& problem, const RowOrder& order);
-
 inline void give_key_parts(BackwardParams& params, const Problem& problem, int rows, Half* dk,
                            Half* dv) {
   if (rows == 0) return;

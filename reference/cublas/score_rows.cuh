@@ -138,16 +138,16 @@ class TeamRow {
   __device__ int dropout_head() const { return shape_.first_head + head_; }
   __device__ int row() const { return row_; }
   __device__ const Dropout& dropout() const { return shape_.dropout; }
-  /// Whether a strided view of a pattern, or its grid order, covers any columns.
+  /// Whether a strided view of a pattern covers any columns.
   __device__ __forceinline__ bool has_views() const {
     if constexpr (kHasPattern) {
-      return shape_.views.count != 0 || shape_.views.has_order;
+      return shape_.views.count != 0;
     } else {
       return false;
     }
   }
   /// Calls visit(column of the chunk, its dropout position) for the visible columns of a chunk that
-  /// a pattern's strided views or grid order cover. The dropout position of the other columns is
+  /// a pattern's strided views cover. The dropout position of the other columns is
   /// their position in the sequence.
   template <class Visit>
   __device__ __forceinline__ void for_columns_of_views(int column, Visit visit) const {
@@ -159,7 +159,6 @@ class TeamRow {
 #pragma unroll 1
       for (int j = 0; j < kChunkColumns; ++j) {
         if ((bits >> j & 1u) == 0) continue;
-        if (views.has_order) visit(j, views.place(entry, head, row_, column + j));
         for (int i = 0; i < views.count; ++i) {
           const DropoutZone& zone = views.zone[i];
           if (!zone.sees(row_, column + j)) continue;

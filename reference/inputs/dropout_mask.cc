@@ -37,18 +37,6 @@ void fill_in_order(const Dropout& dropout, std::uint32_t batch_head, std::uint32
   }
 }
 
-/// keep[i] is for key first_key + i, in a grid's orders.
-void fill_in_order_of_grid(const Dropout& dropout, std::uint32_t batch_head, int row,
-                           const DropoutViews& views, int first_key, std::span<std::uint8_t> keep) {
-  const GridOrder& of_keys = views.key_order;
-  std::vector<std::uint8_t> by_position(static_cast<std::size_t>(of_keys.positions()));
-  fill_in_order(dropout, batch_head, static_cast<std::uint32_t>(views.row_order.position_of(row)),
-                0, by_position);
-  for (std::uint8_t& of_key : keep) {
-    of_key = by_position[static_cast<std::size_t>(of_keys.position_of(first_key++))];
-  }
-}
-
 /// 64-bit FNV-1a (Fowler, Noll, Vo): offset basis and prime.
 struct Fnv1a {
   std::uint64_t state = 0xcbf29ce484222325u;
@@ -66,10 +54,6 @@ void fill_keep_mask(const Problem& problem, const QueryRow& query, int first_key
   }
   const auto batch_head = static_cast<std::uint32_t>(query.batch * problem.heads + query.head);
   const DropoutViews views = dropout_views_of(problem);
-  if (views.has_order) {
-    fill_in_order_of_grid(dropout, batch_head, query.row, views, first_key, keep);
-    return;
-  }
   fill_in_order(dropout, batch_head, static_cast<std::uint32_t>(query.row), first_key, keep);
   const int end_key = first_key + static_cast<int>(keep.size());
   for (const DropoutZone& zone : std::span(views.zone, static_cast<std::size_t>(views.count))) {

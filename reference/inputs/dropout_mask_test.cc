@@ -70,13 +70,12 @@ TEST(DropoutMask, FilledRowsAreWhatSingleElementsSay) {
   }
 }
 
-TEST(DropoutMask, OfPassesAndOrdersIsWhatTheirPlacesSay) {
-  for (const char* const spec :
-       {"window:20+causal-strided:8", "strided:3", "dilated:9:4", "nd:15x26:9x9"}) {
+TEST(DropoutMask, OfPassesIsWhatTheirPlacesSay) {
+  for (const char* const spec : {"window:20+causal-strided:8", "strided:3", "dilated:9:4"}) {
     Problem problem{.batch = 2, .heads = 3, .seqlen_q = 390, .seqlen_k = 390, .dropout_p = 0.3f};
     problem.sparse = make_sparse_mask(spec, 390, 390);
     const DropoutViews views = dropout_views_of(problem);
-    ASSERT_NE(has_mask_passes(problem), views.has_order) << spec;
+    ASSERT_TRUE(has_mask_passes(problem)) << spec;
     const auto keeps = [&](int row, std::size_t column) {
       return dropout_keeps(problem.dropout(), views.place(1, 2, row, static_cast<int>(column)));
     };

@@ -52,18 +52,6 @@ std::vector<Fact> facts_of(const MaskQuestion& question, const MaskFigures& figu
                                     ratio_text(figures.ratio(passes.warp_executed_pairs)),
                                     fmt::join(passes.strides, " and of "))});
   }
-  if (figures.order) {
-    const MaskOrder& order = *figures.order;
-    facts.push_back({"  in order", fmt::format("{} and {}, {} tokens a tile of {}",
-                                               ratio_text(figures.ratio(order.executed_pairs)),
-                                               ratio_text(figures.ratio(order.warp_executed_pairs)),
-                                               fmt::join(order.tile, " x "), kOrderTile)});
-    facts.push_back(
-        {"  its spans", fmt::format("{}, at most {} a tile of rows: {} full tiles, {} "
-                                    "cut; {}",
-                                    order.spans, order.most_spans, order.full_tiles,
-                                    order.cut_tiles, format_memory(order.metadata_bytes))});
-  }
   facts.push_back({"metadata", format_memory(figures.metadata_bytes)});
   facts.push_back(
       {"analysis", fmt::format("{} us, the least of {} on this machine",
@@ -93,18 +81,7 @@ Json figures_json(const MaskFigures& figures) {
   json["passes"] = {{"strides", figures.passes.strides}};
   json["passes"].update(
       executed(figures.passes.executed_pairs, figures.passes.warp_executed_pairs));
-  json["order"] = nullptr;
-  if (figures.order) {
-    const MaskOrder& order = *figures.order;
-    json["order"] = {{"tile", order.tile},
-                     {"positions", order.positions},
-                     {"spans", order.spans},
-                     {"most_spans", order.most_spans},
-                     {"full_tiles", order.full_tiles},
-                     {"cut_tiles", order.cut_tiles}};
-    json["order"].update(executed(order.executed_pairs, order.warp_executed_pairs));
-    json["order"]["metadata_bytes"] = order.metadata_bytes;
-  }
+  json["order"] = nullptr;  // once a grid's token order; keys of this format are never removed
   json["metadata_bytes"] = figures.metadata_bytes;
   json["analysis_us"] = figures.analysis_us;
   json["repetitions"] = figures.repetitions;

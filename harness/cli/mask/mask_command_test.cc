@@ -46,21 +46,6 @@ TEST(CommandMask, CountsWhatTheStudyCounts) {
   EXPECT_GT(longformer["balance"]["makespan_over_mean_unsplit"], 2.0);
 }
 
-TEST(CommandMask, TellsTheOrderOfAGrid) {
-  const Json json = json_of("nd:256x256:80x80 --seqlen 64k --tile 128x64");
-  const Json& order = json["unions"][0]["order"];
-  EXPECT_EQ(order["tile"], Json({8, 8}));
-  EXPECT_EQ(order["positions"], 65536);
-  EXPECT_LT(order["executed_over_useful"], 1.25);
-  EXPECT_LT(order["warp_executed_over_useful"], 1.15);
-  EXPECT_GT(json["unions"][0]["executed_over_useful"], 2.3);
-  EXPECT_EQ(json["balance"]["items"], 512);
-  EXPECT_TRUE(json_of("window:128 --seqlen 4k")["unions"][0]["order"].is_null());
-  EXPECT_TRUE(json_of("strided:16 --seqlen 4k")["unions"][0]["order"].is_null());
-  const ProgramResult text = run_sparkbench("mask nd:15x26:9x9 --seqlen 390");
-  EXPECT_TRUE(contains(text.out, ", 8 x 8 tokens a tile of 64\n")) << text.out;
-}
-
 TEST(CommandMask, TellsHeadsByTurns) {
   const Json json = json_of("window:9/full --seqlen 64 --seqlen-k 128");
   EXPECT_EQ(json["heads"], 2);

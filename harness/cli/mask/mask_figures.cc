@@ -4,8 +4,6 @@
 #include <chrono>
 #include <limits>
 
-#include "kernels/mask/pattern/mask_passes.h"
-#include "kernels/mask/pattern/ordered_pattern.h"
 #include "kernels/mask/pattern/passes.h"
 #include "kernels/mask/pattern/pattern_pairs.h"
 
@@ -16,13 +14,8 @@ const std::vector<PatternAtom>& union_of_head(const PatternSpec& spec, int head)
   return spec.unions[static_cast<std::size_t>(head) % spec.unions.size()];
 }
 
-/// In the kernels' order, if that is a grid's order; null if the pattern runs as strided views.
-std::shared_ptr<const Pattern> ordered_of(const Pattern& pattern, const MaskQuestion& question) {
-  return mask_passes(pattern, name_of(question.spec)).empty() ? pattern_in_order(pattern) : nullptr;
-}
-
 /// For one pattern, as often as fits into a fifth of a second, with an upper limit.
-void time_analysis(const MaskQuestion& question, int head, bool is_ordered, MaskFigures& figures) {
+void time_analysis(const MaskQuestion& question, int head, MaskFigures& figures) {
   using Clock = std::chrono::steady_clock;
   constexpr int kMostRepetitions = 1000;
   constexpr std::chrono::milliseconds kEnough(200);
@@ -33,9 +26,7 @@ void time_analysis(const MaskQuestion& question, int head, bool is_ordered, Mask
   do {
     start = Clock::now();
     const Pattern pattern = make_pattern(one, question.seqlen_q, question.seqlen_k, question.heads);
-    const auto ordered = is_ordered ? pattern_in_order(pattern) : nullptr;
-    const TilePlan tiles =
-        plan(ordered ? *ordered : pattern, head, question.tile_rows, question.tile_keys);
+    const TilePlan tiles = plan(pattern, head, question.tile_rows, question.tile_keys);
     least = std::min(least, Clock::now() - start);
     figures.repetitions += tiles.rows > 0;
   } while (figures.repetitions < kMostRepetitions && start - begin < kEnough);
@@ -51,21 +42,6 @@ MaskPasses figures_of_passes(const MaskQuestion& question, const Pattern& patter
     figures.warp_executed_pairs += plan(pass.pattern, 0, kWarpRows, kWarpKeys).executed_pairs();
   }
   if (figures.strides.empty()) figures.strides.push_back(1);
-  return figures;
-}
-
-MaskOrder figures_of_order(const MaskQuestion& question, const Pattern& ordered) {
-  const TilePlan tiles = plan(ordered, 0, question.tile_rows, question.tile_keys);
-  MaskOrder figures;
-  figures.tile = tile_extents(*ordered.row_order);
-  figures.positions = ordered.row_order->positions();
-  figures.spans = tiles.spans.size();
-  figures.most_spans = tiles.most_spans();
-  figures.full_tiles = tiles.full_tiles;
-  figures.cut_tiles = tiles.cut_tiles;
-  figures.executed_pairs = tiles.executed_pairs();
-  figures.warp_executed_pairs = plan(ordered, 0, kWarpRows, kWarpKeys).executed_pairs();
-  figures.metadata_bytes = metadata_bytes(ordered, 0, tiles);
   return figures;
 }
 
@@ -97,21 +73,15 @@ double MaskFigures::ratio(std::uint64_t executed) const {
 MaskAnswer answer(const MaskQuestion& question) {
   MaskAnswer found;
   found.pattern = make_pattern(question.spec, question.seqlen_q, question.seqlen_k, question.heads);
-  const auto ordered = ordered_of(found.pattern, question);
   std::vector<TilePlan> plans;
   for (std::size_t i = 0; i < found.pattern.unions.size(); ++i) {
     const int head = static_cast<int>(i);
     plans.push_back(plan(found.pattern, head, question.tile_rows, question.tile_keys));
     found.unions.push_back(figures_of_union(question, found.pattern, head, plans.back()));
-    time_analysis(question, head, ordered != nullptr, found.unions.back());
-  }
-  if (ordered != nullptr) {
-    found.unions[0].order = figures_of_order(question, *ordered);
-    plans = {plan(*ordered, 0, question.tile_rows, question.tile_keys)};
+    time_analysis(question, head, found.unions.back());
   }
   found.whole = balance_of(work_items(plans, question.heads, false), kVoltaSlots);
-  const std::vector<TileItem> items =
-      work_items(plans, question.heads, may_be_split(ordered ? *ordered : found.pattern));
+  const std::vector<TileItem> items = work_items(plans, question.heads, true);
   found.split = balance_of(items, kVoltaSlots);
   found.longest_item = items.empty() ? 0 : items.front().tiles;
   found.items = items.size();

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,17 +28,6 @@ struct MaskPasses {
   std::uint64_t executed_pairs = 0, warp_executed_pairs = 0;
 };
 
-/// A pattern in its grid's token order, if kernels use that (ordered_pattern.h).
-struct MaskOrder {
-  std::vector<int> tile;  // tokens along each of the grid's axes
-  int positions = 0;      // tokens, with tokens shared by two tiles counted twice
-  std::uint64_t spans = 0;
-  int most_spans = 0;
-  std::uint64_t full_tiles = 0, cut_tiles = 0;
-  std::uint64_t executed_pairs = 0, warp_executed_pairs = 0;
-  std::uint64_t metadata_bytes = 0;
-};
-
 /// For the heads with one pattern.
 struct MaskFigures {
   std::string name;
@@ -54,7 +42,6 @@ struct MaskFigures {
   double analysis_us = 0.0;
   int repetitions = 0;
   MaskPasses passes;  // with only the sequence's order, strides are {1}
-  std::optional<MaskOrder> order;
 
   /// Executed over visible pairs; NaN if nothing is visible.
   double ratio(std::uint64_t executed) const;
@@ -64,8 +51,7 @@ struct MaskFigures {
 struct MaskAnswer {
   Pattern pattern;
   std::vector<MaskFigures> unions;
-  // Over all heads; their tiles are in a grid's order if there is one. Items of whole row tiles,
-  // and as kernels split them.
+  // Over all heads. Items of whole row tiles, and as kernels split them.
   Balance whole, split;
   int longest_item = 0;  // of the split items, in tiles
   std::size_t items = 0;

@@ -65,7 +65,7 @@ BlockWork steps_of_block(const KernelInstance& instance, const SparseTileLists& 
   BlockWork steps;
   for (int i = block.first_tile; i < block.first_tile + block.tiles; ++i) {
     const SparseTile& tile = lists.tiles()[i];
-    if (!is_cut_step(tile.step)) {
+    if (!is_cut_tile(tile.first)) {
       ++steps.full_tiles;
       continue;
     }

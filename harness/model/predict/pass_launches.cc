@@ -65,11 +65,6 @@ struct PassOf {
   }
 };
 
-/// Query rows of a head, as kernels number them: of a pattern in its order.
-int rows_walked(const Problem& problem) {
-  return problem.sparse ? problem.sparse->walked().seqlen_q : problem.seqlen_q;
-}
-
 struct Extents {
   explicit Extents(const Problem& problem)
       : heads(static_cast<double>(entries(problem)) * problem.heads),
@@ -90,7 +85,7 @@ struct Extents {
   static int rows_of_workspace(const Problem& problem) {
     return volta::workspace_rows(
         problem.lengths ? volta::workspace_problem(problem.packed(), problem.batch).seqlen_q
-                        : rows_walked(problem));
+                        : problem.seqlen_q);
   }
 };
 
@@ -153,8 +148,7 @@ PassLaunch rows_launch(const PassOf& of, std::string_view pass, double bytes) {
   const Problem& problem = of.problem;
   if (problem.lengths) return of_bytes(bytes);
   const KernelInstance& instance = of.instance(pass, 0);
-  const auto blocks =
-      static_cast<std::size_t>(ceil_divide(rows_walked(problem), instance.block_rows));
+  const auto blocks = static_cast<std::size_t>(ceil_divide(problem.seqlen_q, instance.block_rows));
   return {&instance, grid_of(std::vector<BlockWork>(blocks), problem, problem.heads), bytes, bytes};
 }
 

@@ -226,15 +226,14 @@ double keys_per_row(const SparseMask& mask, int block_rows) {
     const double of_task = kReferenceRows * mean_keys_of_blocks(pattern);
     return std::max(1.0, std::min<double>(pattern.seqlen_k, of_task));
   }
-  const Pattern& walked = mask.walked();
   int most = 0;
-  for (std::size_t i = 0; i < walked.unions.size(); ++i) {
-    const TilePlan tiles = plan(walked, static_cast<int>(i), block_rows, kTile);
+  for (std::size_t i = 0; i < pattern.unions.size(); ++i) {
+    const TilePlan tiles = plan(pattern, static_cast<int>(i), block_rows, kTile);
     for (int tile = 0; tile < tiles.row_tiles(); ++tile) {
       most = std::max(most, tiles.tiles_of(tile));
     }
   }
-  return std::max(1, std::min(walked.seqlen_k, most * kTile));
+  return std::max(1, std::min(pattern.seqlen_k, most * kTile));
 }
 
 std::vector<int> border_rows(const Pattern& pattern, int head, std::size_t most) {

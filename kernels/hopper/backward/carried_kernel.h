@@ -185,20 +185,20 @@ SPARK_DEVICE void attend_runs(Machine& item, const BackwardParams& params) {
       warp.wait_for_keys();
       const Range steps = run.steps(tile);
       for (int step = steps.begin; step < steps.end; ++step) {
-        const int position = Config::kStep * step, steps_before = run.steps_before(step);
+        const int query = Config::kStep * step, steps_before = run.steps_before(step);
         const StageRing<Config> stage(steps_before);
         typename Warpgroup::Halves p, ds;
         hint(item);
         const StepVisit visit = run.visit(tile, step);
         warp.use_drawn(visit.index);
         warp.form_halves(
-            position, {position, position, true}, stage, [] {}, p, ds);  // 4 to 6
+            query, {query, true}, stage, [] {}, p, ds);  // 4 to 6
         item.fence_products();
         warp.start_dv(stage.place(), p);   // line 7
         warp.start_dk(stage.place(), ds);  // line 8
         item.commit_products();
         dq.store(ds);
-        dq.add(visit, steps_before, position);  // lines 9, 10
+        dq.add(visit, steps_before, query);  // lines 9, 10
       }
       hint(item);
       if (tile >= run.own()) warp.write();  // line 11
@@ -213,7 +213,7 @@ template <class Config, class Machine>
 SPARK_DEVICE void attention_backward_carried(Machine& machine, const BackwardParams& params) {
   const auto load = [&](auto& item) {
     using Item = std::decay_t<decltype(item)>;
-    with_copies<Config>(item, params, [&](const auto& copies) {
+    with_copies<Config>(item, [&](const auto& copies) {
       CarriedLoader<Config, Item, std::decay_t<decltype(copies)>>(item, params, copies).load();
     });
   };

@@ -54,7 +54,6 @@ class CarriedLoader {
       }
       before = run.counts();
     }
-    copies_.flush();
   }
 
  private:
@@ -66,12 +65,11 @@ class CarriedLoader {
 
   SPARK_DEVICE void load_keys(int tile) {
     const int place = keys_.place();
-    copies_.flush();
     machine_.wait_at_mbarrier(&tiles_.barriers.rows_empty[place], keys_.empty_parity());
     copies_.begin(tiles_.barriers.rows_full[place]);
     const auto load = [&](const ChunkedView<const Half>& view, const TensorMap& map, auto& to) {
       copies_.copy(to, {view, map, batch(), kWarpgroupRows * tile, head(), params_.mask.seqlen_k},
-                   rows_apart<Config>(params_.sparse, view), params_.head_chunks);
+                   params_.head_chunks);
     };
     load(params_.k, params_.k_map, tiles_.k[place][0]);
     load(params_.v, params_.v_map, tiles_.v[place][0]);
@@ -82,12 +80,11 @@ class CarriedLoader {
   SPARK_DEVICE void load_queries(const KeyRun& run, int step) {
     auto& stage = tiles_.stage[ring_.place()];
     const int position = Config::kStep * step;
-    copies_.flush();
     machine_.wait_at_mbarrier(&tiles_.barriers.empty[ring_.place()], ring_.empty_parity());
     copies_.begin(tiles_.barriers.full[ring_.place()]);
     const auto load = [&](const ChunkedView<const Half>& view, const TensorMap& map, auto& tile) {
       copies_.copy(tile, {view, map, batch(), position, head(), params_.mask.seqlen_q},
-                   rows_apart<Config>(params_.sparse, view), params_.head_chunks);
+                   params_.head_chunks);
     };
     load(params_.q, params_.q_map, stage.q);
     load(params_.d_o, params_.d_o_map, stage.d_o);

@@ -80,7 +80,7 @@ class DqWarpgroup : public QueryWarpgroup<Config, Machine, BackwardParams> {
   SPARK_DEVICE void draw_dropout(int place, Dropped& dropout) {
     if constexpr (Config::kHasDropout) {
       dropout.draw(this->machine_, this->params_, this->block_.batch_head(this->params_),
-                   this->first_row_, first_column<Config>(this->machine_, this->params_, place));
+                   this->first_row_, first_key<Config>(this->machine_, this->params_, place));
     }
   }
   /// Line 6, to fp16, of keys [kBegin, kEnd).

@@ -52,7 +52,7 @@ struct BackwardParams : LaunchParams {
   const float* out_lse;
   ChunkedView<Half> dq, dk, dv;
   ChunkedView<Half> part_dq, part_dk, part_dv;
-  /// [batch * heads, rows_per_head / 64], by the positions of queries where a pattern has an order.
+  /// [batch * heads, rows_per_head / 64]
   StatisticsTile* statistics;
   int rows_per_head;
   /// Of dQ, before it is scaled, [batch * heads, rows_per_head / 64], each of 64 queries as the
@@ -62,7 +62,6 @@ struct BackwardParams : LaunchParams {
   /// Only these queries of a sequence take part where there are sums: all of them but in a sampled
   /// check.
   int query_begin, query_end;
-  RowOrder query_order;  // has tiles where a pattern has an order
   /// Of packed sequences: where each begins in `q`, and how many there are. Their statistics begin
   /// at packed_statistics().
   const int* cu_seqlens_q;
@@ -84,7 +83,7 @@ struct BackwardParams : LaunchParams {
   }
 };
 
-/// `positions`: of queries, as many as statistics_rows(), or as a pattern's order has.
+/// `positions`: of queries, as many as statistics_rows(), or of a pattern all rows.
 inline BackwardParams backward_params(const Problem& problem, const BackwardTensors& tensors,
                                       StatisticsTile* statistics, int positions,
                                       EncodeTensorMap encode) {

@@ -59,24 +59,22 @@ class QueryLoader {
         walk.advance();
       }
     }
-    copies_.flush();
   }
 
  private:
   SPARK_DEVICE void load_keys(const KeyBlock& block) {
     const SequenceMask<Config> mask = mask_of_block<Config>(machine_, params_);
     const int stage = keys_.place();
-    copies_.flush();
     machine_.wait_at_mbarrier(&tiles_.barriers.rows_empty[stage], keys_.empty_parity());
     copies_.begin(tiles_.barriers.rows_full[stage]);
 #pragma unroll 1
     for (int tile = 0; tile < Config::kKeyTiles; ++tile) {
       const auto load = [&](const ChunkedView<const Half>& view, const TensorMap& map, auto& to) {
-        copy_block_rows<Config>(
-            copies_, machine_, to,
+        copies_.copy(
+            to,
             {view, map, block.batch, block.first_k + block.first_key + kWarpgroupRows * tile,
              block.key_head, block.first_k + mask.seqlen_k},
-            params_);
+            params_.head_chunks);
       };
       load(params_.k, params_.k_map, tiles_.k[stage][tile]);
       load(params_.v, params_.v_map, tiles_.v[stage][tile]);
@@ -86,7 +84,6 @@ class QueryLoader {
   }
 
   SPARK_DEVICE void load_queries(const KeyBlock& block, const QueryWalk<Config, Machine>& walk) {
-    if constexpr (Config::kStages < 3) copies_.flush();
     auto& stage = tiles_.stage[ring_.place()];
     machine_.wait_at_mbarrier(&tiles_.barriers.empty[ring_.place()], ring_.empty_parity());
     const SequenceMask<Config> mask = mask_of_block<Config>(machine_, params_);
@@ -94,19 +91,18 @@ class QueryLoader {
     copies_.begin(tiles_.barriers.full[ring_.place()]);
     const auto load = [&](const ChunkedView<const Half>& view, const TensorMap& map, auto& tile) {
       copies_.copy(tile,
-                   {view, map, block.batch, block.first_q + at.token, walk.head(),
+                   {view, map, block.batch, block.first_q + at.query, walk.head(),
                     block.first_q + mask.seqlen_q},
-                   rows_apart<Config>(params_.sparse, view), params_.head_chunks);
+                   params_.head_chunks);
     };
     load(params_.q, params_.q_map, stage.q);
     load(params_.d_o, params_.d_o_map, stage.d_o);
-    copies_.copy_bytes(
-        stage.statistics[0].offset,
-        params_
-            .statistics[params_.template query_tile<Config>(
-                block.batch, block.sequence, block.first_q, walk.head(), at.position)]
-            .offset,
-        static_cast<int>(sizeof stage.statistics));
+    copies_.copy_bytes(stage.statistics[0].offset,
+                       params_
+                           .statistics[params_.template query_tile<Config>(
+                               block.batch, block.sequence, block.first_q, walk.head(), at.query)]
+                           .offset,
+                       static_cast<int>(sizeof stage.statistics));
     if constexpr (Config::kLoaderDraws) draw_dropout(block, walk, at, stage);
     copies_.end();
     ring_.advance();
@@ -121,7 +117,7 @@ class QueryLoader {
       const int rows = i / Config::kKeyTiles, tile = i % Config::kKeyTiles;
       TileDropout<typename Config::Layout, kWarpgroupRows, 1> dropout;
       dropout.draw(machine_, params_, walk.batch_head(),
-                   at.position + kWarpgroupRows * rows + 16 * warp,
+                   at.query + kWarpgroupRows * rows + 16 * warp,
                    block.first_key + kWarpgroupRows * tile);
       machine_.store_shared(&stage.dropped[rows][tile][warp][machine_.lane()], dropout.word[0]);
     }
@@ -137,7 +133,7 @@ class QueryLoader {
 
 template <class Config, class Machine>
 SPARK_DEVICE void load_key_items(Machine& machine, const BackwardParams& params) {
-  with_copies<Config>(machine, params, [&](const auto& copies) {
+  with_copies<Config>(machine, [&](const auto& copies) {
     QueryLoader<Config, Machine, std::decay_t<decltype(copies)>>(machine, params, copies).run();
   });
 }

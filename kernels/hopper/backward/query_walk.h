@@ -109,22 +109,19 @@ class QueryWalk {
   Range places_;
 };
 
-/// A tile of queries: its first token, its first position, and whether the mask cuts it.
+/// A tile of queries: its first query, and whether the mask cuts it.
 struct QueryTileAt {
-  int token, position;
+  int query;
   bool is_cut;
 };
 template <class Config, class Machine>
 SPARK_DEVICE QueryTileAt query_tile(Machine& machine, const BackwardParams& params, int place) {
   if constexpr (Config::kIsSparse) {
     const SparseTile* const tile = tile_of_place<Config::kStep>(params.sparse, place);
-    const int first = load_of_list(machine, &tile->first), token = token_of_tile(first);
-    const int position = has_order<Config>(params.sparse.order)
-                             ? first_of_step(load_of_list(machine, &tile->step))
-                             : token;
-    return {token, position, (first & kCutTile) != 0};
+    const int first = load_of_list(machine, &tile->first);
+    return {first_of_tile(first), is_cut_tile(first)};
   } else {
-    return {place, place, true};
+    return {place, true};
   }
 }
 

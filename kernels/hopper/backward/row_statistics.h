@@ -19,10 +19,6 @@ struct PositionOfQuery {
 template <class Machine>
 SPARK_DEVICE PositionOfQuery query_at(Machine& machine, const BackwardParams& params,
                                       int position) {
-  if (params.query_order.tiles != nullptr) {
-    const OrderedRows rows = ordered_rows(machine, params.query_order, position);
-    return {rows.token, rows.owns(0)};
-  }
   if (params.cu_seqlens_q == nullptr) return {position, position < params.mask.seqlen_q};
   const auto first = [&](int sequence) {
     const int of_sequence = machine.template load_global<int>(params.cu_seqlens_q + sequence);
@@ -43,7 +39,7 @@ SPARK_DEVICE PositionOfQuery query_at(Machine& machine, const BackwardParams& pa
   return {token, token >= of_first && token < first(sequence + 1)};
 }
 
-/// The statistics of every position; those past the end, or that own no token, keep P at zero.
+/// The statistics of every position; those past the end keep P at zero.
 /// Grid: blocks of kBlockM positions, heads, batch entries.
 template <class Machine>
 SPARK_DEVICE void prepare_statistics(Machine& machine, const BackwardParams& params) {

@@ -68,7 +68,7 @@ class ForwardWarpgroup : public QueryWarpgroup<Config, Machine, LaunchParams> {
   template <int kKeys>
   SPARK_DEVICE void draw_dropout(int place, DropoutOf<kKeys>& dropout) {
     if constexpr (Config::kHasDropout) {
-      const int column = first_column<Config>(this->machine_, this->params_, place);
+      const int column = first_key<Config>(this->machine_, this->params_, place);
 #pragma unroll
       for (int block = 0; block < kKeys / kDropoutKeys; ++block) {
         dropout.of_block[block].draw(this->machine_, this->params_,

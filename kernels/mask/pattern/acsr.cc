@@ -172,9 +172,7 @@ std::vector<AcsrRow> acsr_of(const Pattern& pattern, int head) {
   KeyRunFinder finder(pattern, head, 1);
   const std::vector<Term>& terms = pattern.terms(head);
   for (int row = 0; row < pattern.seqlen_q; ++row) {
-    const auto column = terms.size() == 1 && pattern.row_order == nullptr
-                            ? own_column(pattern, terms.front(), row)
-                            : std::nullopt;
+    const auto column = terms.size() == 1 ? own_column(pattern, terms.front(), row) : std::nullopt;
     if (column) {
       rows.push_back(*column);
       continue;

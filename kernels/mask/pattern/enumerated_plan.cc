@@ -4,7 +4,6 @@
 #include <bit>
 
 #include "kernels/base/ceil_divide.h"
-#include "kernels/mask/pattern/order_boxes.h"
 
 namespace sparkbench::enumerated {
 namespace {
@@ -186,10 +185,8 @@ void add_spans(const EnumeratedRuns& tiles, TilePlan& plan) {
 
 bool can_be_enumerated(const Pattern& pattern, int head) {
   const std::vector<Term>& terms = pattern.terms(head);
-  return std::all_of(terms.begin(), terms.end(), [&](const Term& term) {
-    return pattern.row_order != nullptr ? is_of_order(*pattern.row_order, term)
-                                        : term.is_closed_form();
-  });
+  return std::all_of(terms.begin(), terms.end(),
+                     [](const Term& term) { return term.is_closed_form(); });
 }
 
 TilePlan enumerated_plan(const Pattern& pattern, int head, int rows, int keys) {
@@ -199,8 +196,7 @@ TilePlan enumerated_plan(const Pattern& pattern, int head, int rows, int keys) {
     const Range of_tile = {first, std::min(first + rows, pattern.seqlen_q)};
     EnumeratedRuns runs;
     for (const Term& term : pattern.terms(head)) {
-      (pattern.row_order != nullptr ? add_enumerated_ordered_runs : add_runs)(pattern, term,
-                                                                              of_tile, keys, runs);
+      add_runs(pattern, term, of_tile, keys, runs);
     }
     join(runs.touched);
     fill_tiles(runs.full, keys);

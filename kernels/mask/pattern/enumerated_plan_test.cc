@@ -4,9 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/mask/pattern/disjoint.h"
-#include "kernels/mask/pattern/ordered_pattern.h"
 #include "kernels/mask/pattern/pattern_spec.h"
-#include "kernels/mask/pattern/test_orders.h"
 #include "kernels/mask/pattern/test_patterns.h"
 #include "kernels/testing/nightly.h"
 
@@ -70,22 +68,6 @@ TEST(EnumeratedPlan, IsThatOfGridsRowByRow) {
   }
 }
 
-TEST(EnumeratedPlan, IsThatOfGridsInEachOrder) {
-  for (const std::string mask : kGrids) {
-    const int tokens = tokens_of(mask);
-    const Pattern pattern = parse_pattern(mask, tokens, tokens);
-    int extent[kOrderAxes] = {1, 1, 1};
-    const Grid& grid = pattern.unions[0][0].grid;
-    std::copy(grid.extent, grid.extent + grid.axes, extent);
-    const std::vector<GridOrder> orders = orders_of(extent);
-    for (std::size_t i = 0; i < orders.size(); i += is_nightly() ? 17 : 50) {
-      const GridOrder of_keys = counted_first_along(static_cast<int>(i) % kOrderAxes, orders[i]);
-      check_kin(in_order(pattern, orders[i], of_keys),
-                mask + ", " + name_of_order(orders[i]) + ", keys: " + name_of_order(of_keys));
-    }
-  }
-}
-
 TEST(EnumeratedPlan, IsThatOfStridesAndSummaries) {
   for (const char* const mask :
        {"fixed:64:9", "fixed:128:128", "strided:64+window:100", "causal-strided:50", "dilated:9:64",
@@ -94,17 +76,13 @@ TEST(EnumeratedPlan, IsThatOfStridesAndSummaries) {
     check_kin(parse_pattern(mask, 1024, 1024), mask);
     check_kin(parse_pattern(mask, 700, 1030), mask);
   }
-  const Pattern summaries = parse_pattern("fixed:64:9", 4096, 4096);
-  const auto ordered = pattern_in_order(summaries);
-  ASSERT_NE(ordered, nullptr);
-  check_kin(*ordered, "fixed:64:9 in order");
 }
 
 TEST(EnumeratedPlan, IsThatOfRandomPatterns) {
   for (unsigned seed = 0; seed < (is_nightly() ? 100 : 20); ++seed) {
     Random random(seed);
     check_kin(random_pattern(random, 300).pattern, "seed " + std::to_string(seed));
-    check_kin(random_ordered_pattern(random, 600).pattern, "order, seed " + std::to_string(seed));
+    check_kin(random_grid_pattern(random, 600).pattern, "grid, seed " + std::to_string(seed));
   }
 }
 

@@ -5,7 +5,6 @@
 
 #include <iterator>
 
-#include "kernels/mask/pattern/ordered_pattern.h"
 #include "kernels/mask/pattern/passes.h"
 #include "kernels/mask/pattern/pattern_pairs.h"
 #include "kernels/mask/pattern/pattern_spec.h"
@@ -101,40 +100,6 @@ TEST(ExecutedPairs, AreAsCountedInOrderOfResidues) {
       {"dilated:128:4", k16k, {1.24, 1.49, 1.49, 1.12, 1.12}},
   };
   for (const Case& one : cases) expect_near(one, passes_of(pattern_of(one), 0));
-}
-
-/// The third is what Volta's kernels leave out of a tile.
-TEST(ExecutedPairs, AreAsCountedInOrderOfAGrid) {
-  constexpr Tile kOrderTiles[] = {{64, 64}, {128, 64}, {32, 32}, {32, 16}};
-  struct OrderCase {
-    const char* mask;
-    int seqlen;
-    double ratios[4], most_of_warps;
-  };
-  const OrderCase cases[] = {
-      {"nd:56x56:7x7", 3136, {10.662, 12.795, 5.065, 3.465}, 5.3},
-      {"nd:256x256:80x80", k64k, {1.142, 1.216, 1.105, 1.105}, 1.25},
-      {"nd:30x48x80:18x24x24", 115200, {1.541, 1.649, 1.263, 1.237}, 1.65},
-  };
-  for (const OrderCase& one : cases) {
-    const Pattern tokens = parse_pattern(one.mask, one.seqlen, one.seqlen);
-    const auto pattern = pattern_in_order(tokens);
-    ASSERT_NE(pattern, nullptr) << one.mask;
-    const auto useful = static_cast<double>(visible_pairs(tokens, 0));
-    const auto ratio_of = [&](const Pattern& of, const Tile& tile) {
-      return static_cast<double>(plan(of, 0, tile.rows, tile.keys).executed_pairs()) / useful;
-    };
-    for (std::size_t i = 0; i < 4; ++i) {
-      EXPECT_NEAR(ratio_of(*pattern, kOrderTiles[i]), one.ratios[i], 0.0006)
-          << one.mask << ", " << kOrderTiles[i].rows << " x " << kOrderTiles[i].keys;
-      EXPECT_NEAR(ratio_of(transposed(*pattern), kOrderTiles[i]), one.ratios[i],
-                  0.1 * one.ratios[i])
-          << one.mask << ", backward";
-    }
-    EXPECT_LE(ratio_of(*pattern, kOrderTiles[2]), one.most_of_warps) << one.mask;
-    EXPECT_LT(ratio_of(*pattern, kOrderTiles[2]), 0.7 * ratio_of(tokens, kOrderTiles[2]))
-        << one.mask;
-  }
 }
 
 TEST(ExecutedPairs, CountBackwardAsForward) {

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "kernels/mask/pattern/order_boxes.h"
-
 namespace sparkbench {
 namespace {
 
@@ -106,7 +104,7 @@ void add_box(const Grid& grid, Box box, const RunRule& rule, RunSink& sink) {
 }
 
 /// Of some rows, as positions, what flat zones and arrays leave: keys that some see, that each
-/// sees; of the latter none where they are not wanted.
+/// sees.
 struct FlatLimits {
   Range rows, hull, core;
 };
@@ -208,19 +206,6 @@ TileCover cover_by_words(const Pattern& pattern, const Term& term, const Range& 
   return is_any_seen ? TileCover::kFull : TileCover::kEmpty;
 }
 
-/// Tile by tile, where nothing but its words tells.
-void add_runs_by_words(const Pattern& pattern, const Term& term, const Range& rows, int tile_keys,
-                       KeyRuns& runs) {
-  const Range limits = {0, pattern.seqlen_k};
-  RunSink touched(runs.touched, limits, 0, tile_keys), full(runs.full, limits, 0, 1);
-  for (int first = 0; first < limits.end; first += tile_keys) {
-    const Range keys = overlap(limits, {first, first + tile_keys});
-    const TileCover cover = cover_by_words(pattern, term, rows, keys);
-    if (cover != TileCover::kEmpty) touched.add(keys);
-    if (cover == TileCover::kFull) full.add(keys);
-  }
-}
-
 /// Limits are indices. Tile by tile, first by bounds of the expression.
 void add_predicate_runs(const Pattern& pattern, const Term& term, const FlatLimits& limits,
                         int tile_keys, KeyRuns& runs) {
@@ -247,34 +232,15 @@ void add_predicate_runs(const Pattern& pattern, const Term& term, const FlatLimi
 
 }  // namespace
 
-KeyRunFinder::KeyRunFinder(const Pattern& pattern, int head, int tile_keys, WantedRuns wanted)
-    : pattern_(pattern), terms_(pattern.terms(head)), tile_keys_(tile_keys), wanted_(wanted) {
-  if (pattern.row_order == nullptr) return;
-  frames_ = std::make_unique<const OrderFrames>(OrderFrames{
-      OrderFrame(*pattern.row_order, tile_keys), OrderFrame(*pattern.key_order, tile_keys)});
-  for (const Term& term : terms_) {
-    ordered_.push_back(is_of_order(*pattern.row_order, term)
-                           ? std::make_unique<OrderedRuns>(*frames_, term, tile_keys, wanted)
-                           : nullptr);
-  }
-}
+KeyRunFinder::KeyRunFinder(const Pattern& pattern, int head, int tile_keys)
+    : pattern_(pattern), terms_(pattern.terms(head)), tile_keys_(tile_keys) {}
 
-void KeyRunFinder::find(const Range& rows, KeyRuns& runs) {
+void KeyRunFinder::find(const Range& rows, KeyRuns& runs) const {
   runs.clear();
-  if (frames_ != nullptr) frames_->of_rows.find_boxes(rows, boxes_);
-  for (std::size_t i = 0; i < terms_.size(); ++i) {
-    if (frames_ == nullptr) {
-      add_in_sequence(terms_[i], rows, runs);
-    } else if (ordered_[i] != nullptr) {
-      ordered_[i]->add(boxes_, runs);
-    } else {
-      add_runs_by_words(pattern_, terms_[i], rows, tile_keys_, runs);
-    }
-  }
+  for (const Term& term : terms_) add(term, rows, runs);
 }
 
-/// Of a term of a pattern in the order of the sequence.
-void KeyRunFinder::add_in_sequence(const Term& term, const Range& rows, KeyRuns& runs) const {
+void KeyRunFinder::add(const Term& term, const Range& rows, KeyRuns& runs) const {
   const int key_at = pattern_.key_at;
   const Range keys = pattern_.key_positions();
   FlatLimits flat = {{rows.begin + pattern_.row_at, rows.end + pattern_.row_at}, {}, {}};
@@ -286,7 +252,6 @@ void KeyRunFinder::add_in_sequence(const Term& term, const Range& rows, KeyRuns&
     flat.core = overlap(flat.core, {last.begin + key_at, first.end + key_at});
   }
   if (flat.hull.is_empty()) return;
-  if (wanted_ == WantedRuns::kTouched) flat.core = {0, 0};
   const Range hull_keys = {flat.hull.begin - key_at, flat.hull.end - key_at};
   const Range core_keys = {flat.core.begin - key_at, flat.core.end - key_at};
   if (term.where != nullptr) {

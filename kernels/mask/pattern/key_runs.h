@@ -1,10 +1,8 @@
 // What a term shows to some rows, as runs of keys: the step from zones to tiles.
 #pragma once
 
-#include <memory>
 #include <vector>
 
-#include "kernels/mask/pattern/ordered_runs.h"
 #include "kernels/mask/pattern/pattern.h"
 #include "kernels/mask/pattern/run_lines.h"
 
@@ -16,22 +14,17 @@ namespace sparkbench {
 class KeyRunFinder {
  public:
   /// Tiles are of `tile_keys`. The pattern outlives this.
-  KeyRunFinder(const Pattern& pattern, int head, int tile_keys,
-               WantedRuns wanted = WantedRuns::kAll);
+  KeyRunFinder(const Pattern& pattern, int head, int tile_keys);
 
   /// Of rows that are a range of indices within the sequence, and not empty.
-  void find(const Range& rows, KeyRuns& runs);
+  void find(const Range& rows, KeyRuns& runs) const;
 
  private:
-  void add_in_sequence(const Term& term, const Range& rows, KeyRuns& runs) const;
+  void add(const Term& term, const Range& rows, KeyRuns& runs) const;
 
   const Pattern& pattern_;
   const std::vector<Term>& terms_;
   int tile_keys_;
-  WantedRuns wanted_;
-  std::unique_ptr<const OrderFrames> frames_;  // of the pattern's orders, if it has any
-  OrderedRows boxes_;
-  std::vector<std::unique_ptr<OrderedRuns>> ordered_;  // of each term; null unless it has some
 };
 
 }  // namespace sparkbench

@@ -19,8 +19,8 @@ int stride_of(const Pattern& pattern, const Term& term) {
   const bool is_strided = grid.axes == 2 && grid.clamp == Clamp::kNone && grid.extent[1] > 1 &&
                           grid.zone[1] == zone_of_offsets(0, 1);
   const bool is_plain = term.is_closed_form() && term.hidden_by == 0 && is_unbounded(term.flat);
-  return is_strided && is_plain && pattern.row_order == nullptr &&
-                 pattern.seqlen_q == pattern.seqlen_k && pattern.row_at == 0 && pattern.key_at == 0
+  return is_strided && is_plain && pattern.seqlen_q == pattern.seqlen_k && pattern.row_at == 0 &&
+                 pattern.key_at == 0
              ? grid.extent[1]
              : 1;
 }

@@ -6,8 +6,6 @@
 #include <stdexcept>
 #include <string>
 
-#include "kernels/mask/pattern/ordered_words.h"
-
 namespace sparkbench {
 namespace {
 
@@ -39,16 +37,7 @@ std::uint64_t grid_word(const Grid& grid, int q, int first_position) {
   return word;
 }
 
-bool has_same_order(const Pattern& a, const Pattern& b) {
-  if (a.row_order == nullptr || b.row_order == nullptr) return a.row_order == b.row_order;
-  return *a.row_order == *b.row_order && *a.key_order == *b.key_order;
-}
-
 void require_same_rows_and_keys(const Pattern& a, const Pattern& b) {
-  if (!has_same_order(a, b)) {
-    throw std::invalid_argument(
-        "patterns of two orders do not join; allowed: of one order, or each of the sequence's");
-  }
   if (a.seqlen_q == b.seqlen_q && a.seqlen_k == b.seqlen_k && a.row_at == b.row_at &&
       a.key_at == b.key_at) {
     return;
@@ -86,11 +75,6 @@ Pattern empty_pattern(int seqlen_q, int seqlen_k) {
 
 bool sees(const Pattern& pattern, const Term& term, int row, int key) {
   if (!is_inside(pattern, row, key)) return false;
-  if (pattern.row_order != nullptr) {
-    const GridOrder &of_rows = *pattern.row_order, &of_keys = *pattern.key_order;
-    if (!of_rows.owns(row) || !of_keys.owns(key)) return false;
-    row = of_rows.token_of(row), key = of_keys.token_of(key);
-  }
   const int q = row + pattern.row_at, k = key + pattern.key_at;
   if (!term.flat.sees(q, k) || !sees(term.grid, q, k)) return false;
   if (term.bounds != nullptr && !term.bounds->keys(row).contains(key)) return false;
@@ -115,7 +99,6 @@ bool is_taken_by(const Pattern& pattern, int head, std::size_t term, int row, in
 }
 
 std::uint64_t key_word(const Pattern& pattern, const Term& term, int row, int first) {
-  if (pattern.row_order != nullptr) return ordered_key_word(pattern, term, row, first);
   if (row < 0 || row >= pattern.seqlen_q) return 0;
   const int q = row + pattern.row_at, k = first + pattern.key_at;
   if (q < term.flat.q0 || q >= term.flat.q1) return 0;
@@ -135,15 +118,13 @@ std::uint64_t key_word(const Pattern& pattern, int head, int row, int first) {
 
 Pattern transposed(const Pattern& pattern) {
   Pattern other = pattern;
-  const int keys = pattern.row_order != nullptr ? pattern.row_order->tokens() : pattern.seqlen_k;
   std::swap(other.seqlen_q, other.seqlen_k);
   std::swap(other.row_at, other.key_at);
-  std::swap(other.row_order, other.key_order);
   for (std::vector<Term>& terms : other.unions) {
     for (Term& term : terms) {
       term.flat = transposed(term.flat);
       term.grid = transposed(term.grid);
-      if (term.bounds != nullptr) term.bounds = transposed(*term.bounds, keys);
+      if (term.bounds != nullptr) term.bounds = transposed(*term.bounds, pattern.seqlen_k);
       if (term.bits != nullptr) term.bits = transposed(*term.bits);
       if (term.where != nullptr) term.where = transposed(*term.where);
     }

@@ -9,7 +9,6 @@
 
 #include "kernels/mask/pattern/bit_rows.h"
 #include "kernels/mask/pattern/grid.h"
-#include "kernels/mask/pattern/grid_order.h"
 #include "kernels/mask/pattern/row_bounds.h"
 #include "kernels/mask/predicate/pair_predicate.h"
 
@@ -35,10 +34,6 @@ struct Pattern {
   int seqlen_q = 0, seqlen_k = 0;  // 1 to kLongestSequence
   int row_at = 0, key_at = 0;
   std::vector<std::vector<Term>> unions;  // at least one; of its terms a union may have none
-  /// Null, both: the sequence's. Else rows and keys are numbered in these orders, of the same tiles
-  /// (GridOrder::has_tiles_of()), and both lengths are their positions(); terms speak of tokens all
-  /// the same. A position that owns no token sees nothing, and is seen by nothing.
-  std::shared_ptr<const GridOrder> row_order = nullptr, key_order = nullptr;
 
   /// Heads take unions by turns.
   const std::vector<Term>& terms(int head) const {
@@ -72,11 +67,11 @@ Pattern transposed(const Pattern& pattern);
 bool can_be_both(const Term& a, const Term& b);
 Term both(const Term& a, const Term& b);
 
-/// AND, head by head. Throws std::invalid_argument when lengths or orders differ, or two grids are
+/// AND, head by head. Throws std::invalid_argument when lengths differ, or two grids are
 /// unlike: then bits say it.
 Pattern both(const Pattern& a, const Pattern& b);
 
-/// The union of all, head by head. Throws std::invalid_argument when lengths or orders differ.
+/// The union of all, head by head. Throws std::invalid_argument when lengths differ.
 Pattern either(const Pattern& a, const Pattern& b);
 
 /// The bits of one head.

@@ -2,7 +2,6 @@
 // tiles of rows, on one core of the host.
 #include <benchmark/benchmark.h>
 
-#include "kernels/mask/pattern/ordered_pattern.h"
 #include "kernels/mask/pattern/passes.h"
 #include "kernels/mask/pattern/pattern_spec.h"
 #include "kernels/mask/pattern/tile_plan.h"
@@ -34,25 +33,6 @@ void analyse_passes(benchmark::State& state, const char* mask) {
   }
 }
 
-/// In the order of the grid, which is chosen anew each time.
-void analyse_order(benchmark::State& state, const char* mask) {
-  const int seqlen = static_cast<int>(state.range(0));
-  const int rows = static_cast<int>(state.range(1));
-  const PatternSpec spec = parse_pattern_spec(mask);
-  for (auto _ : state) {
-    const auto pattern = pattern_in_order(make_pattern(spec, seqlen, seqlen));
-    TilePlan tiles = plan(*pattern, 0, rows, 64);
-    benchmark::DoNotOptimize(tiles);
-  }
-}
-
-/// The choice alone.
-void choose_order(benchmark::State& state, const char* mask) {
-  const int seqlen = static_cast<int>(state.range(0));
-  const Pattern pattern = parse_pattern(mask, seqlen, seqlen);
-  for (auto _ : state) benchmark::DoNotOptimize(pattern_in_order(pattern));
-}
-
 /// The bits are there already: whoever has a predicate has asked it for each pair.
 void analyse_bits(benchmark::State& state) {
   const int seqlen = static_cast<int>(state.range(0));
@@ -72,10 +52,6 @@ void at_64k(benchmark::internal::Benchmark* benchmark) {
       ->Unit(benchmark::kMicrosecond);
 }
 
-void choice_at_64k(benchmark::internal::Benchmark* benchmark) {
-  benchmark->ArgNames({"seqlen"})->Arg(65536)->Unit(benchmark::kMicrosecond);
-}
-
 BENCHMARK_CAPTURE(analyse, window, "window:128")->Apply(at_64k);
 BENCHMARK_CAPTURE(analyse, sink_window, "sink:4+window:1024")->Apply(at_64k);
 BENCHMARK_CAPTURE(analyse, longformer, "longformer:256:16")->Apply(at_64k);
@@ -85,10 +61,6 @@ BENCHMARK_CAPTURE(analyse, strided, "strided:128")->Apply(at_64k);
 BENCHMARK_CAPTURE(analyse_passes, strided, "strided:128")->Apply(at_64k);
 BENCHMARK_CAPTURE(analyse_passes, strided_window, "causal-strided:128+window:128")->Apply(at_64k);
 BENCHMARK_CAPTURE(analyse, nd, "nd:256x256:80x80")->Apply(at_64k);
-BENCHMARK_CAPTURE(analyse_order, nd, "nd:256x256:80x80")->Apply(at_64k);
-BENCHMARK_CAPTURE(analyse_order, fixed, "fixed:256:32")->Apply(at_64k);
-BENCHMARK_CAPTURE(choose_order, nd, "nd:256x256:80x80")->Apply(choice_at_64k);
-BENCHMARK_CAPTURE(choose_order, fixed, "fixed:256:32")->Apply(choice_at_64k);
 BENCHMARK_CAPTURE(analyse, documents, "causal-documents:2k")->Apply(at_64k);
 BENCHMARK(analyse_bits)
     ->ArgNames({"seqlen", "rows"})

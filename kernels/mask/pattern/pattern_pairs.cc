@@ -79,11 +79,6 @@ std::int64_t taken_by_predicate(const Pattern& pattern, const std::vector<Term>&
 std::uint64_t visible_pairs(const Pattern& pattern, int head) {
   Pattern one = pattern;
   one.unions = {pattern.terms(head)};
-  if (one.row_order != nullptr) {
-    // Each token once, whatever its place.
-    one.seqlen_q = one.seqlen_k = one.row_order->tokens();
-    one.row_order = one.key_order = nullptr;
-  }
   one = disjoint(one);
   const std::vector<Term>& terms = one.unions[0];
   std::int64_t pairs = 0;
@@ -101,9 +96,7 @@ std::uint64_t visible_pairs(const Pattern& pattern, int head) {
 }
 
 double density(const Pattern& pattern, int head) {
-  const double keys = pattern.row_order != nullptr ? pattern.row_order->tokens() : pattern.seqlen_k;
-  const double rows = pattern.row_order != nullptr ? pattern.row_order->tokens() : pattern.seqlen_q;
-  return static_cast<double>(visible_pairs(pattern, head)) / rows / keys;
+  return static_cast<double>(visible_pairs(pattern, head)) / pattern.seqlen_q / pattern.seqlen_k;
 }
 
 }  // namespace sparkbench

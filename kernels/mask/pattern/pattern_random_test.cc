@@ -96,8 +96,8 @@ TEST(RandomPatterns, AreWhatTheirAtomsSay) {
   check_patterns([](Random& random) { return random_pattern(random, kLongest); });
 }
 
-TEST(RandomPatterns, InOrderOfAGridAreWhatTheirAtomsSay) {
-  check_patterns([](Random& random) { return random_ordered_pattern(random, kLongest / 2); });
+TEST(RandomPatterns, OverAGridAreWhatTheirAxesSay) {
+  check_patterns([](Random& random) { return random_grid_pattern(random, kLongest / 2); });
 }
 
 }  // namespace

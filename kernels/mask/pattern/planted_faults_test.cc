@@ -2,7 +2,6 @@
 #include <gtest/gtest.h>
 
 #include "kernels/mask/pattern/disjoint.h"
-#include "kernels/mask/pattern/ordered_pattern.h"
 #include "kernels/mask/pattern/pattern_spec.h"
 #include "kernels/mask/pattern/test_patterns.h"
 
@@ -90,70 +89,6 @@ TEST(PlantedFaults, AMissingTrimIsFound) {
     const Planted planted = parsed(mask);
     EXPECT_NE(takers_differ(planted.pattern, 0, planted.picture), "") << mask;
     EXPECT_EQ(takers_differ(disjoint(planted.pattern), 0, planted.picture), "") << mask;
-  }
-}
-
-/// Over 12 x 21 tokens in tiles of 4 x 16, the second of which begins at column 5.
-class OrderedFaults : public testing::Test {
- protected:
-  const GridOrder right_ = {{12, 21, 1}, {2, 4, 0}, {0, 2, 6}};
-  const Pattern tokens_ = parse_pattern("nd:12x21:5x7+window:30", 252, 252);
-  const Picture picture_{right_.positions(), right_.positions(), [this](int row, int key) {
-                           return right_.owns(row) && right_.owns(key) &&
-                                  sees(tokens_, 0, right_.token_of(row), right_.token_of(key));
-                         }};
-
-  std::string words_of(const GridOrder& order) const {
-    Pattern pattern = in_order(tokens_, order);
-    pattern.seqlen_q = pattern.seqlen_k = right_.positions();
-    return words_differ(pattern, 0, picture_);
-  }
-};
-
-TEST_F(OrderedFaults, AWrongStepIsFound) {
-  ASSERT_EQ(words_of(right_), "");
-  GridOrder swapped = right_, halves = right_, lines = right_;
-  swapped.shift[0] = 4, swapped.shift[1] = 0;
-  EXPECT_NE(words_of(swapped), "");
-  halves.bits[0] = 3, halves.bits[1] = 3, halves.shift[1] = 3;
-  EXPECT_NE(words_of(halves), "");
-  lines.extent[0] = 21, lines.extent[1] = 12;
-  lines.bits[0] = 4, lines.bits[1] = 2, lines.shift[0] = 2, lines.shift[1] = 0;
-  EXPECT_NE(words_of(lines), "");
-}
-
-/// As if tokens that two tiles share were both tiles' own.
-TEST_F(OrderedFaults, AMissingOwnerIsFound) {
-  const Picture both{right_.positions(), right_.positions(), [this](int row, int key) {
-                       return sees(tokens_, 0, right_.token_of(row), right_.token_of(key));
-                     }};
-  const Pattern pattern = in_order(tokens_, right_);
-  ASSERT_EQ(sees_differ(pattern, 0, picture_), "");
-  EXPECT_NE(sees_differ(pattern, 0, both), "");
-  EXPECT_NE(words_differ(pattern, 0, both), "");
-  // A tile with such a token is no full one.
-  const TilePlan right = plan(pattern, 0, 16, 16);
-  ASSERT_EQ(tiles_differ(right, picture_), "");
-  TilePlan wrong = right;
-  for (Span& span : wrong.spans) {
-    if (span.cover == TileCover::kFull) continue;
-    span.cover = TileCover::kFull;
-    EXPECT_NE(tiles_differ(wrong, picture_), "");
-    span.cover = TileCover::kCut;
-  }
-  for (std::size_t i = 0; i < right.spans.size(); ++i) {
-    TilePlan shorter = right;
-    --shorter.spans[i].end;
-    EXPECT_NE(tiles_differ(shorter, picture_), "") << i;
-  }
-}
-
-TEST(PlantedFaults, AMissingTermIsFound) {
-  for (const char* const mask : {"sink:9+window:70", "longformer:20:9", "fixed:64:9"}) {
-    Planted planted = parsed(mask);
-    planted.pattern.unions[0].pop_back();
-    EXPECT_NE(sees_differ(planted.pattern, 0, planted.picture), "") << mask;
-    EXPECT_NE(takers_differ(disjoint(planted.pattern), 0, planted.picture), "") << mask;
   }
 }
 

@@ -77,9 +77,6 @@ void take_apart(std::vector<RunLines>& runs);
 /// How many numbers are in the runs.
 std::int64_t size_of(const std::vector<RunLines>& runs);
 
-/// Who counts tiles asks for those that are touched alone.
-enum class WantedRuns { kAll, kTouched };
-
 /// What a union shows to some rows. Runs may touch and overlap, and come in any order.
 struct KeyRuns {
   std::vector<RunLines> touched;  // tiles that have every key that some row sees

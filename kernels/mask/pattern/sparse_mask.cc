@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "kernels/mask/pattern/ordered_pattern.h"
 #include "kernels/mask/pattern/pattern_pairs.h"
 #include "kernels/mask/pattern/pattern_spec.h"
 
@@ -14,12 +13,10 @@ SparseMask uncounted_mask(std::string_view spec, int seqlen_q, int seqlen_k, int
   Pattern pattern = make_pattern(parsed, seqlen_q, seqlen_k, heads);
   std::string name = name_of(parsed);
   std::vector<MaskPass> passes = mask_passes(pattern, name);
-  std::shared_ptr<const Pattern> ordered = passes.empty() ? pattern_in_order(pattern) : nullptr;
   return {.spec = std::move(name),
           .pattern = std::move(pattern),
           .pairs = {},
-          .passes = std::move(passes),
-          .in_order = std::move(ordered)};
+          .passes = std::move(passes)};
 }
 
 }  // namespace

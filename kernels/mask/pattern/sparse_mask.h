@@ -21,11 +21,8 @@ struct SparseMask {
   std::vector<std::uint64_t> pairs;   // that a head of each of its unions sees; none: not counted
   std::vector<MaskPass> passes = {};  // mask_passes(); none: kernels take it as it stands
   std::shared_ptr<const TileSights> sights = nullptr;  // of its tiles; null: the host looks
-  std::shared_ptr<PlanFacts> plan_facts = std::make_shared<PlanFacts>();  // of walked()
-  std::shared_ptr<const Pattern> in_order = nullptr;  // of a grid, if kernels walk it in its tiles
+  std::shared_ptr<PlanFacts> plan_facts = std::make_shared<PlanFacts>();  // of the pattern
 
-  /// The pattern as kernels walk it: of other rows and keys where it has an order.
-  const Pattern& walked() const { return in_order ? *in_order : pattern; }
   std::uint64_t pairs_of(int head) const {
     return pairs[static_cast<std::size_t>(head) % pairs.size()];
   }

@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <cstdlib>
 
-#include "kernels/mask/pattern/ordered_pattern.h"
 #include "kernels/mask/pattern/passes.h"
 #include "kernels/mask/pattern/test_atoms.h"
-#include "kernels/mask/pattern/test_orders.h"
 
 namespace sparkbench {
 namespace {
@@ -121,11 +119,12 @@ Part drawn_part(Random& random, const Pattern& lengths) {
 
 /// Axes of a grid of 64 to `most` tokens.
 std::vector<int> drawn_extents(Random& random, int most) {
+  constexpr int kLeast = 64;
   for (;;) {
     std::vector<int> extents(static_cast<std::size_t>(draw(random, 2, 3)));
     int tokens = 1;
     for (int& extent : extents) tokens *= extent = draw(random, 1, extents.size() == 2 ? 30 : 13);
-    if (kOrderTile <= tokens && tokens <= most) return extents;
+    if (kLeast <= tokens && tokens <= most) return extents;
   }
 }
 
@@ -208,33 +207,23 @@ RandomPattern random_pattern(Random& random, int most) {
   return drawn;
 }
 
-RandomPattern random_ordered_pattern(Random& random, int most) {
+RandomPattern random_grid_pattern(Random& random, int most) {
   const std::vector<int> extents = drawn_extents(random, most);
-  int extent[kOrderAxes] = {1, 1, 1};
-  std::copy(extents.begin(), extents.end(), extent);
-  std::vector<GridOrder> orders = orders_of(extent);
-  std::erase_if(orders, [&](const GridOrder& order) { return order.positions() > 2 * most; });
-  if (orders.empty()) return random_ordered_pattern(random, most);
-  const GridOrder order =
-      orders[static_cast<std::size_t>(draw(random, 0, static_cast<int>(orders.size()) - 1))];
-  const GridOrder of_keys = counted_first_along(draw(random, 0, kOrderAxes - 1), order);
-  Pattern tokens = empty_pattern(order.tokens(), order.tokens());
+  int tokens = 1;
+  for (const int extent : extents) tokens *= extent;
+  RandomPattern drawn{"grid of " + std::to_string(tokens) + ":", empty_pattern(tokens, tokens), {}};
   std::vector<Predicate> parts;
-  std::string name =
-      name_of_order(order) + ", keys along axis " + std::to_string(of_keys.counted_first) + ":";
   for (int count = draw(random, 1, 3); count > 0; --count) {
-    const Part part =
-        draw(random, 0, 4) > 0 ? drawn_on_grid(random, extents) : drawn_part(random, tokens);
-    name += " " + part.name + (count > 1 ? " +" : "");
-    tokens.unions[0].insert(tokens.unions[0].end(), part.terms.begin(), part.terms.end());
+    const Part part = draw(random, 0, 4) > 0 ? drawn_on_grid(random, extents)
+                                             : drawn_part(random, empty_pattern(tokens, tokens));
+    drawn.name += " " + part.name + (count > 1 ? " +" : "");
+    std::vector<Term>& terms = drawn.pattern.unions[0];
+    terms.insert(terms.end(), part.terms.begin(), part.terms.end());
     parts.push_back(part.sees);
   }
-  RandomPattern drawn{name, in_order(tokens, order, of_keys), {}};
-  drawn.of_unions.emplace_back(order.positions(), order.positions(), [&](int row, int key) {
-    return order.owns(row) && of_keys.owns(key) &&
-           std::any_of(parts.begin(), parts.end(), [&](const Predicate& part) {
-             return part(order.token_of(row), of_keys.token_of(key));
-           });
+  drawn.of_unions.emplace_back(tokens, tokens, [&](int row, int key) {
+    return std::any_of(parts.begin(), parts.end(),
+                       [&](const Predicate& part) { return part(row, key); });
   });
   return drawn;
 }

@@ -50,9 +50,8 @@ struct RandomPattern {
 /// Up to two unions of up to four parts, over lengths of at most `most`.
 RandomPattern random_pattern(Random& random, int most);
 
-/// One union over a grid of at most `most` tokens, in one of its orders; the picture is of
-/// positions.
-RandomPattern random_ordered_pattern(Random& random, int most);
+/// One union over a grid of 64 to `most` tokens: windows, and zones of each axis.
+RandomPattern random_grid_pattern(Random& random, int most);
 
 /// Each "" or the first difference.
 std::string sees_differ(const Pattern& pattern, int head, const Picture& want);

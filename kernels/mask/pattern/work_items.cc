@@ -29,8 +29,6 @@ std::vector<int> parts_of_row_tiles(std::span<const TilePlan> plans) {
   return parts;
 }
 
-bool may_be_split(const Pattern& pattern) { return pattern.row_order == nullptr; }
-
 std::vector<TileItem> work_items(std::span<const TilePlan> plans, int heads, bool splits) {
   const std::vector<int> parts_of = parts_of_row_tiles(plans);
   std::vector<TileItem> items;

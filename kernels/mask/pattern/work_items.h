@@ -26,9 +26,6 @@ int parts_of_row_tile(int tiles, double mean, int keys);
 /// on each GPU. At least one plan.
 std::vector<int> parts_of_row_tiles(std::span<const TilePlan> plans);
 
-/// Not in the order of a grid, in which neighbourhoods are as long for each tile of rows.
-bool may_be_split(const Pattern& pattern);
-
 /// Some of the tiles that a tile of rows visits, counted in the order of its spans. The parts of a
 /// tile of rows are merged by their log-sum-exp.
 struct TileItem {

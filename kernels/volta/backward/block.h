@@ -177,8 +177,8 @@ SPARK_DEVICE const SparseTile* tile_of_step(const BackwardParams& params, int pl
   return tile_of_place<Config::kStep>(params.sparse_keys, params.walk.query(place));
 }
 
-/// A step's rows of Q or dO from first_query on, of a pattern from that token on, on their way to
-/// shared memory: those below query_end, and zeros.
+/// A step's rows of Q or dO from first_query on, on their way to shared memory: those below
+/// query_end, and zeros.
 template <class Config, class Machine>
 SPARK_DEVICE void load_queries(Machine& machine, const BackwardParams& params,
                                const BackwardBlock& block, const ChunkedView<const Half>& tensor,
@@ -187,32 +187,14 @@ SPARK_DEVICE void load_queries(Machine& machine, const BackwardParams& params,
   const int query_end = query_end_of_block<Config>(machine, params, block);
   const int row = first_query + Staged::first_row(machine);
   const int valid = copied_rows<Config, Staged>(machine, params, query_end);
-  const auto load = [&](int tensor_row, const auto& apart) {
+  // Written without the closure, nvcc spills registers where blocks wait for their turns.
+  const auto load = [&](int tensor_row, int apart) {
     const std::uint32_t chunk = tensor.chunk(block.batch, tensor_row, block.head(params, place)) +
                                 static_cast<std::uint32_t>(Staged::column_chunk(machine));
     staged.load_from_chunk(machine, machine.opaque(tensor.at_chunk(chunk)), apart, row, valid,
                            copies_last<Config, Staged>(machine, params));
   };
-  if constexpr (Config::kIsSparse) {
-    const RowOrder& order = params.sparse_keys.order;
-    load(first_query + order.tokens_to(Staged::first_row(machine)),
-         OrderedApart{order, tensor.row_stride()});
-  } else {
-    load(Config::kIsPacked ? block.first_q + row : row, RowsApart{tensor.row_stride()});
-  }
-}
-
-/// Keys of K or V from first_key on, a warp's rows of them, in an order that has tiles.
-template <class Config, class Staged, class Machine>
-SPARK_DEVICE void load_ordered_keys(Machine& machine, const BackwardParams& params,
-                                    const BackwardBlock& block,
-                                    const ChunkedView<const Half>& tensor, int first_key,
-                                    Staged& staged) {
-  const RowOrder& order = params.sparse_keys.order;
-  OrderedRows rows = ordered_rows(machine, order, first_key + Staged::row_of_warp(machine));
-  if (copied_rows<Config, Staged>(machine, params, 1) == 0) rows.owned = 0;
-  staged.load_ordered(machine, rows, tensor.at(block.batch, 0, block.key_head),
-                      {order, tensor.row_stride()});
+  load(Config::kIsPacked ? block.first_q + row : row, tensor.row_stride());
 }
 
 /// The rows of V whose place the step has borrowed, on their way back.
@@ -222,31 +204,12 @@ SPARK_DEVICE void load_borrowed(Machine& machine, const BackwardParams& params,
                                 typename Config::StagedBorrowed& staged) {
   using Staged = typename Config::StagedBorrowed;
   constexpr int kFirstRow = Config::kBlockKeys - Config::kBorrowedKeys;
-  if constexpr (Config::kIsSparse) {
-    static_assert(Config::kBlockKeys == kOrderTile,
-                  "a block's keys are a tile, all of which exist");
-    const RowOrder& order = params.sparse_keys.order;
-    const int row = kFirstRow + Staged::first_row(machine);
-    int token = block.first_key, rows = params.mask.seqlen_k - block.first_key;
-    if (order.tiles != nullptr) {
-      token = load_of_list(machine, &order.tiles[block.first_key / kOrderTile].token);
-      rows = Config::kBlockKeys;
-    }
-    const std::uint32_t chunk =
-        params.v.chunk(block.batch, token + order.tokens_to(row), block.key_head) +
-        static_cast<std::uint32_t>(Staged::column_chunk(machine));
-    staged.load_from_chunk(machine, machine.opaque(params.v.at_chunk(chunk)),
-                           OrderedApart{order, params.v.row_stride()}, row,
-                           copied_rows<Config, Staged>(machine, params, rows));
-    return;
-  }
   const int row = block.first_key + kFirstRow + Staged::first_row(machine);
   const std::uint32_t chunk = params.v.chunk(block.batch, block.first_k + row, block.key_head) +
                               static_cast<std::uint32_t>(Staged::column_chunk(machine));
   const int seqlen_k = mask_of_keys<Config>(machine, params).seqlen_k;
-  staged.load_from_chunk(machine, machine.opaque(params.v.at_chunk(chunk)),
-                         RowsApart{params.v.row_stride()}, row,
-                         copied_rows<Config, Staged>(machine, params, seqlen_k));
+  staged.load_from_chunk(machine, machine.opaque(params.v.at_chunk(chunk)), params.v.row_stride(),
+                         row, copied_rows<Config, Staged>(machine, params, seqlen_k));
 }
 
 /// K and V, and Q and dO of the team's first step. Each warp fills its own rows of every tile.
@@ -265,14 +228,9 @@ SPARK_DEVICE void load_first_tiles(Machine& machine, const BackwardParams& param
   const int team = TeamMember<Config>(machine.warp()).team;
   typename Config::StagedKeys k, v;
   typename Config::StagedQueries q, d_o;
-  if (has_order<Config>(params.sparse_keys.order)) {
-    load_ordered_keys<Config>(machine, params, block, params.k, block.first_key, k);
-    load_ordered_keys<Config>(machine, params, block, params.v, block.first_key, v);
-  } else {
-    const bool has_last = copies_last<Config, typename Config::StagedKeys>(machine, params);
-    k.load(machine, rows(params.k), has_last);
-    v.load(machine, rows(params.v), has_last);
-  }
+  const bool has_last = copies_last<Config, typename Config::StagedKeys>(machine, params);
+  k.load(machine, rows(params.k), has_last);
+  v.load(machine, rows(params.v), has_last);
   load_queries<Config>(machine, params, block, params.q, place, first_query, q);
   load_queries<Config>(machine, params, block, params.d_o, place, first_query, d_o);
   beside();

@@ -135,7 +135,7 @@ class BackwardDqWarp {
   SPARK_DEVICE void draw_dropout(int first_key, Tile& tile) {
     if constexpr (Config::kHasDropout) {
       tile.dropout.draw(machine_, params_, batch_head_, row_of_group(0),
-                        first_score_key(column_of(first_key)));
+                        first_score_key(key_of(first_key)));
     }
   }
   /// Waits until no warp of the block reads V, where line 7 has its place. (A branch before a loop
@@ -229,17 +229,6 @@ class BackwardDqWarp {
       store_output<Config::kAccumulator>(machine_, tile, factor, rows.dq[g]);
       machine_.sync_warp();
       using Columns = typename Config::Columns;
-      if (has_order<Config>(params_.sparse_queries.order)) {
-        const RowOrder& order = params_.sparse_queries.order;
-        const OrderedRows ordered = ordered_rows(machine_, order, first_row);
-        write_rows(
-            machine_, tile,
-            OrderedOutputRows{order, ordered,
-                              params_.dq.at(block_.batch, 0, head()) + 64 * share.column_block,
-                              params_.dq.row_stride(),
-                              written_chunks<Config, 8>(params_, 8 * share.column_block)});
-        continue;
-      }
       Half* const first =
           is_part
               ? params_.part_dq.at(block_.batch, part_row + first_row - block_.first_row, head())
@@ -341,21 +330,12 @@ class BackwardDqWarp {
         {half_block_place<KeyTile>(machine_.lane()), Columns::half_chunk(column_block)});
   }
 
-  /// This tile's first key: of a pattern its token, by the list.
+  /// This tile's first key: of a pattern by the list, loaded wherever it is asked for.
   SPARK_DEVICE int key_of(int first_key) const {
     if constexpr (Config::kIsSparse) {
-      return token_of_tile(load_of_list(machine_, &tile_at(first_key)->first));
+      return first_of_tile(load_of_list(machine_, &tile_at(first_key)->first));
     }
     return first_key;
-  }
-  /// And its first column, as dropout counts.
-  SPARK_DEVICE int column_of(int first_key) const {
-    if constexpr (Config::kIsSparse) return first_of_step(step_of(first_key));
-    return first_key;
-  }
-  /// Loaded wherever it is asked for.
-  SPARK_DEVICE int step_of(int place) const {
-    return load_of_list(machine_, &tile_at(place)->step);
   }
   SPARK_DEVICE int words_of(int place) const {
     return load_of_list(machine_, &tile_at(place)->words);
@@ -372,33 +352,21 @@ class BackwardDqWarp {
   SPARK_DEVICE void load_rows(const ChunkedView<const Half>& tensor,
                               typename Config::StagedQueries& staged) {
     using Queries = typename Config::StagedQueries;
-    if (has_order<Config>(params_.sparse_queries.order)) {
-      const RowOrder& order = params_.sparse_queries.order;
-      OrderedRows rows =
-          ordered_rows(machine_, order, block_.first_row + Queries::row_of_warp(machine_));
-      if (copied_rows<Config, Queries>(machine_, params_, 1) == 0) rows.owned = 0;
-      staged.load_ordered(machine_, rows, tensor.at(block_.batch, 0, head()),
-                          {order, tensor.row_stride()});
-    } else {
-      const int seqlen_q = mask_of_queries<Config>(machine_, params_).seqlen_q;
-      staged.load(
-          machine_,
-          {tensor.at(block_.batch, block_.first_q + block_.first_row, head()), tensor.row_stride(),
-           copied_rows<Config, Queries>(machine_, params_, seqlen_q - block_.first_row)},
-          copies_last<Config, Queries>(machine_, params_));
-    }
+    const int seqlen_q = mask_of_queries<Config>(machine_, params_).seqlen_q;
+    staged.load(
+        machine_,
+        {tensor.at(block_.batch, block_.first_q + block_.first_row, head()), tensor.row_stride(),
+         copied_rows<Config, Queries>(machine_, params_, seqlen_q - block_.first_row)},
+        copies_last<Config, Queries>(machine_, params_));
   }
-  /// A pattern's tile of K or V from a token on.
-  SPARK_DEVICE void load_listed(const ChunkedView<const Half>& tensor, int token,
+  /// A pattern's tile of K or V from a key on.
+  SPARK_DEVICE void load_listed(const ChunkedView<const Half>& tensor, int first_key,
                                 typename Config::StagedKeys& staged) {
     using Keys = typename Config::StagedKeys;
-    const RowOrder& order = params_.sparse_queries.order;
-    const int row = Keys::first_row(machine_);
-    const std::uint32_t chunk =
-        tensor.chunk(block_.batch, token + order.tokens_to(row), key_head()) +
-        static_cast<std::uint32_t>(Keys::column_chunk(machine_));
-    staged.load_from_chunk(machine_, tensor.at_chunk(chunk),
-                           OrderedApart{order, tensor.row_stride()}, token + row,
+    const int row = first_key + Keys::first_row(machine_);
+    const std::uint32_t chunk = tensor.chunk(block_.batch, row, key_head()) +
+                                static_cast<std::uint32_t>(Keys::column_chunk(machine_));
+    staged.load_from_chunk(machine_, tensor.at_chunk(chunk), tensor.row_stride(), row,
                            copied_rows<Config, Keys>(machine_, params_, end_of_keys()));
   }
   /// Those that the block sees.

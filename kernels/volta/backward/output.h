@@ -56,8 +56,8 @@ SPARK_DEVICE void add_teams(Machine& machine, KeyGradientTiles<Config>& tiles,
 SPARK_HD int key_of_output_row(int row, int g) { return transposed_key(row >> 3, g, row & 7); }
 
 /// Writes the 16 keys of group g of a warp, a row of 128 bytes by eight lanes.
-template <class Machine, class Tile, class Rows>
-SPARK_DEVICE void write_key_rows(Machine& machine, Tile& tile, int g, const Rows& rows) {
+template <class Machine, class Tile>
+SPARK_DEVICE void write_key_rows(Machine& machine, Tile& tile, int g, const OutputRows& rows) {
   const int chunk = machine.lane() % 8;
 #pragma unroll
   for (int first = 0; first < kGridRows; first += 4) {
@@ -95,9 +95,6 @@ SPARK_DEVICE void write_groups(
   Half* const first = tensor.at(block.batch, first_row, block.key_head) +
                       (Columns::kHasHalfBlocks ? 0 : 64 * share.column_block);
   const int seqlen_k = mask_of_keys<Config>(machine, params).seqlen_k;
-  const RowOrder& order = params.sparse_keys.order;
-  OrderedRows ordered{};
-  if (has_order<Config>(order)) ordered = ordered_rows(machine, order, first_key);
 #pragma unroll
   for (int g = 0; g < kGroups; ++g) {
     store_output<Accumulator::kFp32>(machine, tile, factor, gradient[g]);
@@ -109,18 +106,11 @@ SPARK_DEVICE void write_groups(
            written_chunks<Config, Config::kHeadDim / 8>(params, 0)},
           [group = first_group + g](int row) { return key_of_output_row(row, group); });
     } else {
-      const int chunks = written_chunks<Config, 8>(params, 8 * share.column_block);
-      if (has_order<Config>(order)) {
-        Half* const of_head = tensor.at(block.batch, 0, block.key_head) + 64 * share.column_block;
-        write_key_rows(machine, tile, first_group + g,
-                       OrderedOutputRows{order, ordered, of_head, tensor.row_stride(), chunks});
-      } else {
-        write_key_rows(machine, tile, first_group + g,
-                       OutputRows{first, tensor.row_stride(),
-                                  SPARK_PLANTED(kLastKeyNotStored, seqlen_k - first_key,
-                                                seqlen_k - first_key - 1),
-                                  chunks});
-      }
+      write_key_rows(machine, tile, first_group + g,
+                     OutputRows{first, tensor.row_stride(),
+                                SPARK_PLANTED(kLastKeyNotStored, seqlen_k - first_key,
+                                              seqlen_k - first_key - 1),
+                                written_chunks<Config, 8>(params, 8 * share.column_block)});
     }
     machine.sync_warp();
   }

@@ -108,9 +108,6 @@ struct BackwardParams {
   const WorkItem* key_items = nullptr;
   SparseLists sparse_queries = {};  // of a pattern, beside which `mask` is full: blocks of queries,
   SparseLists sparse_keys = {};     // and of keys
-  /// Of a pattern with an order: of its queries, which `workspace`, query_begin and query_end count
-  /// in it. Else it has no tiles.
-  RowOrder query_order = {};
   /// Of their parts (sparse_list.h): [batch, rows, heads, head_dim], and of key heads.
   ChunkedView<Half> part_dq = {}, part_dk = {}, part_dv = {};
   DqRelay relay = {};  // kRelaysDq

@@ -79,25 +79,21 @@ class BackwardPosition {
   SPARK_DEVICE int row_of_group(int place, int g) const {
     return query_of(place) + kGridRows * group(g);
   }
-  /// SparseTile::step of a place.
+  /// SparseTile::first of a place.
   SPARK_DEVICE int load_step(int place) const {
-    return load_of_list(machine_, &tile_of_step<Config>(params_, place)->step);
+    return load_of_list(machine_, &tile_of_step<Config>(params_, place)->first);
   }
-  /// The first query of a step as a row of Q and dO: of a pattern, whose SparseTile::step is
-  /// `step`, its token.
-  SPARK_DEVICE int token_of(int place, int step) const {
+  /// The first query of a step; of a pattern, of the step whose SparseTile::first is `step`.
+  SPARK_DEVICE int query_of(int place, int step) const {
     if constexpr (Config::kIsSparse) {
-      // At head_dim 64 the branch costs registers, and more time than the load.
-      if (Config::kTeams == 1 && params_.sparse_keys.order.tiles == nullptr) {
-        return first_of_step(step);
-      }
-      return token_of_tile(load_of_list(machine_, &tile_of_step<Config>(params_, place)->first));
+      // With two teams there is no register to keep it in: it is loaded again.
+      return first_of_tile(Config::kTeams == 1 ? step : load_step(place));
     }
     return params_.walk.query(place);
   }
   /// The first query of the step.
   SPARK_DEVICE int query_of(int place) const {
-    if constexpr (Config::kIsSparse) return first_of_step(step_);
+    if constexpr (Config::kIsSparse) return first_of_tile(step_);
     return params_.walk.query(place);
   }
   SPARK_DEVICE int first_score_key() const {
@@ -107,7 +103,7 @@ class BackwardPosition {
   Machine& machine_;
   const BackwardParams& params_;
   BackwardTiles<Config>& tiles_;
-  int step_, next_step_;  // of patterns: this step, and the team's next one
+  int step_, next_step_;  // of patterns: SparseTile::first of this step, and of the team's next one
 
  private:
   /// Where a list tells the block's place, and registers have room for it.

@@ -54,9 +54,8 @@ class QueryCursor {
   SPARK_DEVICE void load(Machine& machine, const BackwardParams& params,
                          const ChunkedView<const Half>& tensor, std::uint32_t chunk,
                          Staged& rows) const {
-    rows.load_from_chunk(machine, machine.opaque(tensor.at_chunk(chunk)),
-                         RowsApart{tensor.row_stride()}, 0, rows_left_,
-                         copies_last<Config, Staged>(machine, params));
+    rows.load_from_chunk(machine, machine.opaque(tensor.at_chunk(chunk)), tensor.row_stride(), 0,
+                         rows_left_, copies_last<Config, Staged>(machine, params));
   }
 
   std::uint32_t q_chunk_, d_o_chunk_;  // the lane's first, of this step

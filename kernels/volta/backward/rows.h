@@ -17,21 +17,12 @@ SPARK_DEVICE void prepare_statistics(Machine& machine, const BackwardParams& par
   const QueryBlock block = locate_queries<Config>(machine, params);
   const int head = block.head, batch = block.batch;
   const int first_row = block.first_row + kGridRows * machine.warp();
-  const RowOrder& order = params.query_order;
-  OrderedRows ordered{};
-  if (order.tiles != nullptr) ordered = ordered_rows(machine, order, first_row);
   RowStatistics* const statistics =
       params.workspace.statistics_of(block.workspace_head(params), block.workspace_row + first_row);
   StagedStatistics<Config> staged;
   staged.load(
-      machine, params, batch, head,
-      [&](int row) {
-        return order.tiles != nullptr ? ordered.owns(row) : first_row + row < seqlen_q;
-      },
-      [&](int row) {
-        return order.tiles != nullptr ? ordered.token + order.template tokens_to<4>(row)
-                                      : block.first_q + first_row + row;
-      });
+      machine, params, batch, head, [&](int row) { return first_row + row < seqlen_q; },
+      [&](int row) { return block.first_q + first_row + row; });
   staged.finish(machine, params,
                 [&](int at, const Bits64& bits) { machine.store_global(statistics + at, bits); });
 }
@@ -66,17 +57,9 @@ SPARK_DEVICE void round_dq(Machine& machine, const BackwardParams& params) {
       machine.template shared<RoundDqTiles<Config>>().of_warp[machine.warp()];
   store_output<Config::kAccumulator>(machine, tile, factor, dq);
   machine.sync_warp();
-  if (params.query_order.tiles != nullptr) {
-    const OrderedRows ordered = ordered_rows(machine, params.query_order, first_row);
-    write_rows(
-        machine, tile,
-        OrderedOutputRows{params.query_order, ordered, params.dq.at(block.batch, 0, block.head),
-                          params.dq.row_stride(), params.head_chunks});
-  } else {
-    write_rows(machine, tile,
-               OutputRows{params.dq.at(block.batch, block.first_q + first_row, block.head),
-                          params.dq.row_stride(), seqlen_q - first_row, params.head_chunks});
-  }
+  write_rows(machine, tile,
+             OutputRows{params.dq.at(block.batch, block.first_q + first_row, block.head),
+                        params.dq.row_stride(), seqlen_q - first_row, params.head_chunks});
 }
 
 }  // namespace sparkbench::volta

@@ -66,7 +66,6 @@ class BackwardWarp : public RelayingWarp<Config, Machine> {
   using Position::step_;
   using Position::team;
   using Position::tiles_;
-  using Position::token_of;
 
  public:
   using Position::next;
@@ -84,7 +83,7 @@ class BackwardWarp : public RelayingWarp<Config, Machine> {
     if constexpr (Config::kIsSparse) {
       step_ = load_step(place);
     }
-    const int query = token_of(place, step_);
+    const int query = query_of(place, step_);
     if constexpr (Config::kPreparesStatistics) {
       if (params_.relay.prepares_statistics) {
         RelayStatistics<Config, Machine> statistics(machine_, params_, block());
@@ -234,7 +233,7 @@ class BackwardWarp : public RelayingWarp<Config, Machine> {
       cursor_.load_next(machine_, params_, staged.first, staged.second);
       return;
     }
-    const int query = token_of(next_place, next_step_);
+    const int query = query_of(next_place, next_step_);
     load_queries<Config>(machine_, params_, block(), params_.q, next_place, query, staged.first);
     load_queries<Config>(machine_, params_, block(), params_.d_o, next_place, query, staged.second);
     if constexpr (Config::kBorrowsValues) {
@@ -294,7 +293,7 @@ class BackwardWarp : public RelayingWarp<Config, Machine> {
     if constexpr (Config::kIsSparse) {
       step_ = load_step(first);
     }
-    const int query = token_of(first, step_);
+    const int query = query_of(first, step_);
     load_queries<Config>(machine_, params_, here, params_.q, first, query, staged.first);
     load_queries<Config>(machine_, params_, here, params_.d_o, first, query, staged.second);
     store_queries(staged);
@@ -342,7 +341,7 @@ class BackwardWarp : public RelayingWarp<Config, Machine> {
     constexpr int kSharesOfWord = kSparseWordKeys / Config::kScoreKeys;
     static_assert(kSharesOfWord >= 1 || !Config::kIsSparse,
                   "a warp's keys of a row are in one word");
-    if (!is_cut_step(step_)) return;
+    if (!is_cut_tile(step_)) return;
     constexpr int kRowWords = Config::kBlockKeys / kSparseWordKeys;
     const SparseTile* const tile = tile_of_step<Config>(params_, place);
     const int quarter = share().key_quarter;

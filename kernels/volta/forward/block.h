@@ -48,9 +48,8 @@ SPARK_DEVICE Range keys_of_group(Machine& machine, const ForwardParams& params) 
   return mask_of_block<Config>(machine, params).keys_of_any({first_row, first_row + kGridRows});
 }
 
-/// A tile of a pattern's list in one number, for there is a register for no more: its first key's
-/// token, whether it is cut (kCutTile), and which halves of it the warp sees (the highest two
-/// bits).
+/// A tile of a pattern's list in one number, for there is a register for no more: its first key,
+/// whether it is cut (kCutTile), and which halves of it the warp sees (the highest two bits).
 template <class Config, class Machine>
 SPARK_DEVICE int load_listed_tile(Machine& machine, const ForwardParams& params, int place) {
   const auto tile =
@@ -61,15 +60,6 @@ SPARK_DEVICE int load_listed_tile(Machine& machine, const ForwardParams& params,
 SPARK_DEVICE int halves_of_tile(int tile) {
   return static_cast<int>(static_cast<std::uint32_t>(tile) >> 30);
 }
-/// The first column of the tile at `place`, whose first key is `key`, as dropout counts: of a
-/// pattern with an order the key's number there.
-template <class Config, class Machine>
-SPARK_DEVICE int first_column(Machine& machine, const ForwardParams& params, int place, int key) {
-  if (!has_order<Config>(params.sparse.order)) return key;
-  return first_of_step(
-      load_of_list(machine, &tile_of_place<Config::kBlockN>(params.sparse, place)->step));
-}
-
 /// Where the block's sequence begins among the keys, and where those of it end that the block sees:
 /// all that a turn of the loop wants to know of both.
 struct KeyWalk {
@@ -82,8 +72,7 @@ SPARK_DEVICE KeyWalk walk_of_block(Machine& machine, const ForwardParams& params
   return {walk.first, walk.end};
 }
 
-/// The chunk of K or V from which this lane copies a tile, whose first key is `first_key`: of a
-/// pattern that key's token.
+/// The chunk of K or V from which this lane copies a tile, whose first key is `first_key`.
 template <class Config, class Machine>
 SPARK_DEVICE std::uint32_t staged_chunk(Machine& machine, const ForwardParams& params,
                                         const ChunkedView<const Half>& tensor, int first_k,
@@ -94,8 +83,8 @@ SPARK_DEVICE std::uint32_t staged_chunk(Machine& machine, const ForwardParams& p
                         params.groups.key_head(machine.block(0))) +
            static_cast<std::uint32_t>(Staged::column_chunk(machine));
   } else if constexpr (Config::kIsSparse) {
-    const int token = first_key + params.sparse.order.tokens_to(Staged::first_row(machine));
-    return tensor.chunk(machine.block(2), token, params.groups.key_head(machine.block(0))) +
+    return tensor.chunk(machine.block(2), first_key + Staged::first_row(machine),
+                        params.groups.key_head(machine.block(0))) +
            static_cast<std::uint32_t>(Staged::column_chunk(machine));
   } else {
     const ForwardBlock block = locate_block<Config>(machine, params);
@@ -117,16 +106,6 @@ SPARK_DEVICE int end_of_keys(Machine& machine, const ForwardParams& params, cons
   }
 }
 
-/// How far rows of a tile of K or V are apart. Of a pattern a tile is as it lies in the order.
-template <class Config>
-SPARK_DEVICE auto keys_apart(const ForwardParams& params, const ChunkedView<const Half>& tensor) {
-  if constexpr (Config::kIsSparse) {
-    return OrderedApart{params.sparse.order, tensor.row_stride()};
-  } else {
-    return RowsApart{tensor.row_stride()};
-  }
-}
-
 /// A tile of K or V to registers, those of its keys that the block sees; all addresses are computed
 /// here, so that none takes a register around the loop. `walk` is of packed sequences alone.
 template <class Config, class Machine>
@@ -137,7 +116,7 @@ SPARK_DEVICE void load_keys(Machine& machine, const ForwardParams& params, const
   const Half* const chunk = machine.opaque(
       tensor.at_chunk(staged_chunk<Config>(machine, params, tensor, first_k, first_key)));
   staged.load_from_chunk(
-      machine, chunk, keys_apart<Config>(params, tensor), Config::StagedKeys::first_row(machine),
+      machine, chunk, tensor.row_stride(), Config::StagedKeys::first_row(machine),
       copied_rows<Config, typename Config::StagedKeys>(
           machine, params, end_of_keys<Config>(machine, params, walk) - first_key),
       copies_last<Config, typename Config::StagedKeys>(machine, params));
@@ -152,23 +131,15 @@ SPARK_DEVICE void stage_queries(Machine& machine, const ForwardParams& params,
   using Staged = StagedRows<typename Config::QueryTile, Config::kWarps>;
   const bool has_last = copies_last<Config, Staged>(machine, params);
   Staged q;
-  if (has_order<Config>(params.sparse.order)) {
-    const RowOrder& order = params.sparse.order;
-    OrderedRows rows = ordered_rows(machine, order, block.first_row + Staged::row_of_warp(machine));
-    if (copied_rows<Config, Staged>(machine, params, 1) == 0) rows.owned = 0;
-    q.load_ordered(machine, rows, params.q.at(block.batch, 0, block.head),
-                   {order, params.q.row_stride()}, has_last);
+  const int rows = copied_rows<Config, Staged>(
+      machine, params, mask_of_block<Config>(machine, params).seqlen_q - block.first_row);
+  const TensorRows of_block{params.q.at(block.batch, block.first_q + block.first_row, block.head),
+                            params.q.row_stride(), rows};
+  if constexpr (Config::kSpreadsRows) {
+    q.load_groups(machine, of_block.from(first_row_of_warp<Config>(machine)), kGroupsApart<Config>,
+                  has_last);
   } else {
-    const int rows = copied_rows<Config, Staged>(
-        machine, params, mask_of_block<Config>(machine, params).seqlen_q - block.first_row);
-    const TensorRows of_block{params.q.at(block.batch, block.first_q + block.first_row, block.head),
-                              params.q.row_stride(), rows};
-    if constexpr (Config::kSpreadsRows) {
-      q.load_groups(machine, of_block.from(first_row_of_warp<Config>(machine)),
-                    kGroupsApart<Config>, has_last);
-    } else {
-      q.load(machine, of_block, has_last);
-    }
+    q.load(machine, of_block, has_last);
   }
   q.store(machine, tile);
 }
@@ -200,25 +171,15 @@ SPARK_DEVICE void write_output(
   store_output<Config::kAccumulator>(machine, tile, factor_of_o, o);
   machine.sync_warp();
   const int chunks = written_chunks<Config, Config::kTileColumns / 8>(params, first_chunk);
-  OrderedRows ordered{};
-  if (has_order<Config>(params.sparse.order)) {
-    ordered = ordered_rows(machine, params.sparse.order, first_row);
-    write_rows(
-        machine, tile,
-        OrderedOutputRows{params.sparse.order, ordered,
-                          params.o.at(block.batch, 0, block.head) + kChunkHalves * first_chunk,
-                          params.o.row_stride(), chunks});
-  } else {
-    write_rows(
-        machine, tile,
-        OutputRows{(is_part ? params.part_o.at(block.batch, row_of_part, block.head)
-                            : params.o.at(block.batch, block.first_q + first_row, block.head)) +
-                       kChunkHalves * first_chunk,
-                   is_part ? params.part_o.row_stride() : params.o.row_stride(),
-                   SPARK_PLANTED(kLastPartialRowsNotStored, seqlen_q - first_row,
-                                 (seqlen_q - first_row) / 16 * 16),
-                   chunks});
-  }
+  write_rows(
+      machine, tile,
+      OutputRows{(is_part ? params.part_o.at(block.batch, row_of_part, block.head)
+                          : params.o.at(block.batch, block.first_q + first_row, block.head)) +
+                     kChunkHalves * first_chunk,
+                 is_part ? params.part_o.row_stride() : params.o.row_stride(),
+                 SPARK_PLANTED(kLastPartialRowsNotStored, seqlen_q - first_row,
+                               (seqlen_q - first_row) / 16 * 16),
+                 chunks});
   if (first_chunk != 0) return;
 
   const int lane = machine.lane();
@@ -226,14 +187,7 @@ SPARK_DEVICE void write_output(
   const float m = Layout::of_operand_row(lane, rows.m);
   const float lse = machine.fma(SPARK_PLANTED(kLseWithoutMaximum, m, 0.0f), params.scale,
                                 kLn2 * machine.log2(Layout::of_operand_row(lane, l)));
-  if (has_order<Config>(params.sparse.order)) {
-    const int of_group = grid_operand_row(lane);
-    if (!ordered.owns(of_group) || grid_column_half(lane) != 0) return;
-    const int token = ordered.token + params.sparse.order.template tokens_to<4>(of_group);
-    machine.store_global(
-        params.lse + lse_offset(block.batch, block.head, token, params.heads, params.mask.seqlen_q),
-        lse);
-  } else if (row < seqlen_q && grid_column_half(lane) == 0) {
+  if (row < seqlen_q && grid_column_half(lane) == 0) {
     if (is_part) {
       machine.store_global(
           params.part_lse + lse_offset(block.batch, block.head, row_of_part + row - first_row,

@@ -165,12 +165,12 @@ class HeldCursor {
   template <class Machine>
   SPARK_DEVICE void load_k(Machine& machine, const ForwardParams& params, int first_key,
                            Staged& staged) const {
-    load(machine, params, params.k, k_chunk_, first_key, staged);
+    load(machine, params.k, k_chunk_, first_key, staged);
   }
   template <class Machine>
   SPARK_DEVICE void load_v(Machine& machine, const ForwardParams& params, int first_key,
                            Staged& staged) const {
-    load(machine, params, params.v, v_chunk_, first_key, staged);
+    load(machine, params.v, v_chunk_, first_key, staged);
   }
   template <class Machine>
   SPARK_DEVICE void store(Machine& machine, const Staged& staged, KeyTile& tile) const {
@@ -222,12 +222,11 @@ class HeldCursor {
   }
   /// The tile from first_key on: the one after this one.
   template <class Machine>
-  SPARK_DEVICE void load(Machine& machine, const ForwardParams& params,
-                         const ChunkedView<const Half>& tensor, std::uint32_t chunk, int first_key,
-                         Staged& staged) const {
+  SPARK_DEVICE void load(Machine& machine, const ChunkedView<const Half>& tensor,
+                         std::uint32_t chunk, int first_key, Staged& staged) const {
     if constexpr (Config::kIsSparse) chunk += static_cast<std::uint32_t>(first_key) * tensor.row;
-    staged.load_from_chunk(machine, machine.opaque(tensor.at_chunk(chunk)),
-                           keys_apart<Config>(params, tensor), 0, staged_end_ - first_key);
+    staged.load_from_chunk(machine, machine.opaque(tensor.at_chunk(chunk)), tensor.row_stride(), 0,
+                           staged_end_ - first_key);
   }
 
   typename KeyTile::LanePlace k_, v_;   // its operands, from tiles.k[0] and v[0] on: this tile's

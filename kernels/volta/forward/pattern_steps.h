@@ -12,7 +12,7 @@ template <class Config, int kSteps, class Machine>
 SPARK_DEVICE void hide_by_words(Machine& machine, const ForwardParams& params, int tile, int place,
                                 int first_word,
                                 typename Config::Layout::Fragment (&score)[kRowGroups][kSteps]) {
-  if ((tile & kCutTile) == 0) return;
+  if (!is_cut_tile(tile)) return;
   const int words_of_tile =
       load_of_list(machine, &tile_of_place<Config::kBlockN>(params.sparse, place)->words);
   machine.recompute_indices();

@@ -234,7 +234,7 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
   }
   SPARK_DEVICE int key_of(int first_key) const {
     if constexpr (Config::kIsSparse) {
-      return token_of_tile(this->tile_);
+      return first_of_tile(this->tile_);
     } else {
       return first_key;
     }
@@ -266,12 +266,10 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
   SPARK_DEVICE void draw(int first_key, int first, Dropout& dropout, int first_group = 0) {
     if constexpr (Config::kHasDropout) {
       const ForwardBlock block = locate_block<Config>(machine_, params_);
-      dropout.draw(
-          machine_, params_, block.batch_head(params_),
-          block.first_row + first_row_of_warp<Config>(machine_) +
-              kGroupsApart<Config> * first_group,
-          first_score_key(first_column<Config>(machine_, params_, first_key, key_of(first_key))) +
-              first);
+      dropout.draw(machine_, params_, block.batch_head(params_),
+                   block.first_row + first_row_of_warp<Config>(machine_) +
+                       kGroupsApart<Config> * first_group,
+                   first_score_key(key_of(first_key)) + first);
     }
   }
   /// P of the packed steps first_step and on, for a piece of V.
@@ -323,8 +321,7 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
       chunk = tensor.chunk(0, walk_.first_k + key, params_.groups.key_head(machine_.block(0)));
       end = walk_.end;
     } else if constexpr (Config::kIsSparse) {
-      chunk = tensor.chunk(machine_.block(2), first_key + params_.sparse.order.tokens_to(row),
-                           params_.groups.key_head(machine_.block(0)));
+      chunk = tensor.chunk(machine_.block(2), key, params_.groups.key_head(machine_.block(0)));
       end = end_of_block();
     } else {
       const ForwardBlock block = locate_block<Config>(machine_, params_);
@@ -333,7 +330,7 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
     }
     const Half* const first =
         machine_.opaque(tensor.at_chunk(chunk + static_cast<std::uint32_t>(column)));
-    staged.load_from_chunk(machine_, first, keys_apart<Config>(params_, tensor), key,
+    staged.load_from_chunk(machine_, first, tensor.row_stride(), key,
                            column < params_.head_chunks ? end : 0);
   }
 

@@ -291,17 +291,17 @@ class ForwardWarp {
   static constexpr int kPasses = Config::kKeySteps / kPassSteps;
 
   /// The first key of this tile, and of the next one. Tiles of a pattern have places: its list
-  /// tells their keys' tokens.
+  /// tells their keys.
   SPARK_DEVICE int key_of(int first_key) const {
     if constexpr (Config::kIsSparse) {
-      return token_of_tile(tile_);
+      return first_of_tile(tile_);
     } else {
       return first_key;
     }
   }
   SPARK_DEVICE int next_key_of(int next_key) const {
     if constexpr (Config::kIsSparse) {
-      return token_of_tile(next_tile_);
+      return first_of_tile(next_tile_);
     } else {
       return next_key;
     }
@@ -316,9 +316,7 @@ class ForwardWarp {
     }
   }
   /// This tile's first column, as dropout counts.
-  SPARK_DEVICE int column_of(int first_key) const {
-    return first_column<Config>(machine_, params_, first_key, key_of(first_key));
-  }
+  SPARK_DEVICE int column_of(int first_key) const { return key_of(first_key); }
   /// Behind the block's last tile its list has one that begins there.
   SPARK_DEVICE int end_of_block() const {
     if constexpr (Config::kIsSparse) {

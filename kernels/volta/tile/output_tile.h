@@ -6,7 +6,6 @@
 
 #include "kernels/base/planted_fault.h"
 #include "kernels/machine/machine.h"
-#include "kernels/tile/row_order.h"
 #include "kernels/volta/tile/operand_exchange.h"
 #include "kernels/volta/tile/quad_grid.h"
 #include "kernels/volta/tile/tile_accumulator.h"
@@ -62,22 +61,6 @@ struct OutputRows {
   }
 };
 
-/// The same in a pattern's order, of a tensor whose token 0 is at `first`.
-struct OrderedOutputRows {
-  const RowOrder& order;
-  const OrderedRows& rows;
-  Half* first;
-  int row_stride;
-  int chunks;
-
-  /// `fixed` and `of_lane` have no bit in common.
-  SPARK_DEVICE Half* at(int fixed, int of_lane) const {
-    const int token = rows.token + order.tokens_to(fixed) + order.tokens_to(of_lane);
-    return first + static_cast<std::ptrdiff_t>(token) * row_stride;
-  }
-  SPARK_HD bool has(int row) const { return rows.owns(row); }
-};
-
 /// Rounds factor * value to fp16, in the columns that matmul_probabilities gives; kAccumulator says
 /// in which order of elements. The tile is an OutputTile, or a DenseTile of 16 rows.
 template <Accumulator kAccumulator, class Machine, class Tile, Accumulator kValue,
@@ -126,8 +109,8 @@ SPARK_DEVICE void store_output(Machine& machine, Tile& tile,
 }
 
 /// Writes the tile's rows to global memory, whole sectors an instruction.
-template <class Machine, class Tile, class Rows>
-SPARK_DEVICE void write_rows(Machine& machine, Tile& tile, const Rows& rows) {
+template <class Machine, class Tile>
+SPARK_DEVICE void write_rows(Machine& machine, Tile& tile, const OutputRows& rows) {
   constexpr int kLanesPerRow = Tile::kLanesPerRow;
   constexpr int kRowsAtOnce = 32 / kLanesPerRow;
 #pragma unroll
