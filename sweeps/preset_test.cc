@@ -123,7 +123,7 @@ TEST(Preset, SuggestsTheNearestName) {
     EXPECT_STREQ(
         error.what(),
         "--preset: unknown 'quik', did you mean 'quick'?; allowed: models, quick, paper-forward, "
-        "paper-backward, paper-accuracy, ragged, splat, accuracy-inputs");
+        "paper-backward, paper-accuracy, ragged, splat, judge, accuracy-inputs");
   }
 }
 

@@ -220,7 +220,7 @@ TEST_F(TimedCheckTest, FindsAResultThatIsKept) {
 
 TEST_F(TimedCheckTest, FindsWorkOnAnotherStream) {
   const CudaStream other;
-  const Candidate& inner = candidate("cublas-fp16");
+  const Candidate& inner = candidate("cublas-fp32");  // slow enough to be seen at work
   std::optional<Prepared> elsewhere;
   const Timing timing = time([&](const Call& call) {
     if (call.number == 1) {

@@ -80,7 +80,7 @@ class TimedCheck {
   std::mt19937 random_;
   int batch_shift_ = 0, head_shift_ = 0;
   unsigned negative_ = 0;  // of SignOf
-  DeviceBuffer counts_;    // of inputs_, then of outputs_
+  DeviceBuffer counts_;    // of outputs_, then of inputs_
 };
 
 }  // namespace sparkbench

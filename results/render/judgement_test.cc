@@ -58,7 +58,7 @@ TEST(CommonTraits, NamesWhatTheWrongCasesHaveAndTheRightOnesLack) {
   EXPECT_EQ(first_trait(run_where([](const Problem& p) { return p.seqlen_k % 16 != 0; })),
             "exactly a seqlen_q that is no multiple of 16");
   EXPECT_EQ(first_trait(run_where([](const Problem& p) { return p.seqlen_k == 200; })),
-            "only more than 64 keys");
+            "exactly more than 64 keys");
   EXPECT_EQ(first_trait(run_where([](const CaseProblem& p) { return p.pass == Pass::kBackward; })),
             "exactly a backward pass");
 }
@@ -84,7 +84,7 @@ TEST(Judgement, TellsWhereAKernelIsWrongAndHowToRepeatIt) {
       {});
   EXPECT_NE(page.find("wrong in 8 of 16 cases\n"), std::string::npos) << page;
   EXPECT_NE(page.find("tails 8 of 16\n"), std::string::npos) << page;
-  EXPECT_NE(page.find("E-INCORRECT: o errs; o[0, 3, 1, 5] is 0.5, exact is 0.25\n"),
+  EXPECT_NE(page.find("E-INCORRECT: o errs; o[0, 3, 1, 5] is 0.5000, exact is 0.2500\n"),
             std::string::npos)
       << page;
   EXPECT_NE(page.find("sparkbench sweep --seqlen 17\n"), std::string::npos) << page;
@@ -102,7 +102,7 @@ TEST(Judgement, ComparesTimesWithTheFastestOthers) {
     run.cases.push_back(record);
   }
   const std::string page = format_judgement(run, "mine", {});
-  EXPECT_NE(page.find("other 2, slow 3, slower 4\n"), std::string::npos) << page;
+  EXPECT_NE(page.find("other 2.00, slow 3.00, slower 4.00\n"), std::string::npos) << page;
   EXPECT_NE(page.find("3 timed launches, each with other inputs, were compared"), std::string::npos)
       << page;
 }

@@ -111,7 +111,7 @@ TEST(Csv, HasARowPerCaseWithNullsEmpty) {
   // New axes go between these two.
   for (const char* const cells : {",fwd,1,2,128,128,64,false,full,0.1,",
                                   ",0.1015625,0.125,18364758544493064720,,,,,,,,,,,ok,,,true,"
-                                  "W-EMULATED-NO-TIME,,,,,,,,,,,,,,,,,8388608,"}) {
+                                  "W-EMULATED-NO-TIME,,,,,,,,,,,,,,,,,,8388608,"}) {
     EXPECT_NE(lines[1].find(cells), std::string::npos) << lines[1];
   }
 }

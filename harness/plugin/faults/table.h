@@ -77,27 +77,28 @@ inline int32_t backward(void* plan, const sparkbench_tensors* tensors, void* str
 
 inline void destroy(void* plan) { delete static_cast<Plan*>(plan); }
 
+template <std::size_t kIndex>
+constexpr sparkbench_kernel make_kernel(int32_t backend) {
+  sparkbench_kernel kernel{};
+  kernel.struct_bytes = sizeof(sparkbench_kernel);
+  kernel.name = kFaults[kIndex].name;
+  kernel.summary = kFaults[kIndex].does;
+  kernel.version = "1";
+  kernel.backend = backend;
+  kernel.accumulator = SPARKBENCH_ACC_FP32;
+  kernel.supports = supports;
+  kernel.workspace_bytes = workspace_bytes;
+  kernel.prepare = prepare<kFaults[kIndex].fault>;
+  kernel.forward = forward;
+  kernel.backward = backward;
+  kernel.destroy = destroy;
+  kernel.last_error = why_failed;
+  return kernel;
+}
+
 template <std::size_t... kIndex>
 constexpr auto make_table(std::index_sequence<kIndex...> /*indices*/, int32_t backend) {
-  return std::array{sparkbench_kernel{
-      .struct_bytes = sizeof(sparkbench_kernel),
-      .name = kFaults[kIndex].name,
-      .summary = kFaults[kIndex].does,
-      .version = "1",
-      .backend = backend,
-      .accumulator = SPARKBENCH_ACC_FP32,
-      .draws_own_dropout = 0,
-      .has_no_lse = 0,
-      .supports = supports,
-      .workspace_bytes = workspace_bytes,
-      .prepare = prepare<kFaults[kIndex].fault>,
-      .forward = forward,
-      .backward = backward,
-      .peak_bytes = nullptr,
-      .destroy = destroy,
-      .last_error = why_failed,
-      .outputs = nullptr,
-  }...};
+  return std::array<sparkbench_kernel, sizeof...(kIndex)>{make_kernel<kIndex>(backend)...};
 }
 
 template <int32_t kBackend>
