@@ -189,7 +189,7 @@ TEST(PluginProgram, FindsEveryFault) {
   for (const char* kernel : {"scale", "mask", "dk"}) {
     EXPECT_EQ(status_of(kernel, "bwd", 1), "incorrect E-INCORRECT") << kernel;
   }
-  EXPECT_EQ(status_of("input", "fwd", 4), "failed E-RUN");
+  EXPECT_EQ(status_of("input", "fwd", 1), "incorrect E-WRITES");
 }
 
 TEST(PluginProgram, RecordsBitsThatDoNotRepeat) {

@@ -199,13 +199,18 @@ class WrongFunctions(unittest.TestCase):
             ("returns_rows", "its o has shape [1, 1, 2, 64]; allowed: [1, 17, 2, 64]"),
             ("returns_text", "it returned str; allowed: a numpy tensor"),
             ("returns_input", "its o is memory of its input q"),
-            ("writes_input", "q"),
             ("exits", "SystemExit: 3"),
         ):
             with self.subTest(name):
                 ran = sweep(FILES, f"kernels.py:{name}", "--seqlen", "17")
                 self.assertEqual((ran.status, statuses(ran)), (4, ["failed"]), ran)
                 self.assertIn(why, ran.cases[0]["reason"]["message"])
+
+
+    def test_must_not_write_to_their_inputs(self):
+        ran = sweep(FILES, "kernels.py:writes_input", "--seqlen", "17")
+        self.assertEqual((ran.status, statuses(ran)), (1, ["incorrect"]), ran)
+        self.assertEqual(ran.cases[0]["reason"]["message"], "the kernel wrote its input q")
 
 
 class UnsupportedProblems(unittest.TestCase):
