@@ -156,7 +156,7 @@ sparkbench_kernel copy_of(const std::string& item, const std::string& which,
 
 std::string checked_name(const std::string& item, const std::string& which, const char* text) {
   if (text == nullptr) refuse(item, which + ": name is null; every kernel needs one");
-  const std::string name = text;
+  std::string name = text;
   if (!is_well_formed(name)) {
     refuse(item, fmt::format("{}: name '{}' is malformed; allowed: 1 to {} lower-case letters, "
                              "digits, '-', '_' and '.', the first a letter",
