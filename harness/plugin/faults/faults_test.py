@@ -25,6 +25,8 @@ SWEEPS = {
     "--mask full,causal,window:20,band:9:12,prefix:21",
     "backward": f"{SHAPE} --pass bwd --seqlen 70 --seqlen-k 33 --dropout 0 --mask full,causal",
     "large": f"{SHAPE} --pass fwd --seqlen 40 --dropout 0 --mask full --input-scale 16",
+    "long": "--headdim 16 --batch 1 --heads 2 --pass fwd --seqlen 16 --seqlen-k 1500 --dropout 0 "
+    "--mask full",
     "dropout": f"{SHAPE} --pass fwd,bwd --seqlen 40 --dropout 0.3 --mask full",
     "patterns": f"{SHAPE} --pass fwd --seqlen 70 --dropout 0 --mask causal-strided:8/window:16",
     "repeated": f"{SHAPE} --pass bwd --seqlen 20 --dropout 0 --mask full --deterministic",

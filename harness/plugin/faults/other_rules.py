@@ -30,6 +30,7 @@ PROBLEMS = [
     ONE,
     *((70, k, mask, 1, 0.0) for k in (33, 70) for mask in (FULL, CAUSAL, WINDOW, BAND, PREFIX)),
     (40, 40, FULL, 16, 0.0),
+    (16, 1500, FULL, 1, 0.0),
     (40, 40, FULL, 1, 0.3),
 ]
 
