@@ -4,7 +4,7 @@ set(SPARKBENCH_SLOW_TESTS
     acsr_backward_test acsr_forward_test add_kernel_test advise_command_test argument_sources_test
     bootstrap_test case_outputs_test case_verdict_test code_walk_test containers_test
     cuda_choice_test cudnn_attention_graph_test exact_backward_test exact_test
-    expression_c_text_test faults_damage_test faults_study_test figures_bars_test figures_lines_test
+    expression_c_text_test faults_damage_test faults_study_test faults_test figures_bars_test figures_lines_test
     fit_coefficients_test fp32_scores_test head_groups_test help_test hopper_backward_test
     hopper_carried_backward_test hopper_dq_sums_test hopper_forward_test hopper_packed_test
     hopper_row_runs_test hopper_sparse_test host_numpy_test
