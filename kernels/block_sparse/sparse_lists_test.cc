@@ -193,7 +193,8 @@ TEST(SparseLists, AreTheSameWhereTheyAreCopiedTo) {
     for (int i = 0; i < lists.blocks_of_head(); ++i) {
       const SparseBlock& want = lists.block(u, i);
       EXPECT_EQ(copy.block(u + 2, i)->first_row, want.first_row);
-      EXPECT_EQ(copy.tiles[copy.block(u, i)->first_tile].first, lists.tiles()[want.first_tile].first);
+      EXPECT_EQ(copy.tiles[copy.block(u, i)->first_tile].first,
+                lists.tiles()[want.first_tile].first);
     }
   }
   EXPECT_TRUE(std::equal(lists.words().begin(), lists.words().end(), copy.words));

@@ -75,9 +75,9 @@ SPARK_DEVICE void attend_keys_summing(Machine& machine, const BackwardParams& pa
     }
     machine.template wait_for_products<0>();
     warp.release_stage(ring.place());
-    sums.advance(params.template query_tile<Config>(
-        SPARK_PLANTED(kDqSumsOfFirstEntry, block.batch, 0), block.sequence, block.first_q,
-        walk.head(), tile.query));
+    sums.advance(
+        params.template query_tile<Config>(SPARK_PLANTED(kDqSumsOfFirstEntry, block.batch, 0),
+                                           block.sequence, block.first_q, walk.head(), tile.query));
     is_first = false;
     walk.advance();
     ring.advance();
