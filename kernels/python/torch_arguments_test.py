@@ -6,8 +6,9 @@ import unittest
 import unittest.mock
 import warnings
 
-import numpy
-from test_torch import definition, max_error, random, torch
+from test_torch import definition, max_error, random, torch  # skips without PyTorch
+
+import numpy  # noqa: E402, I001
 
 import spark_attention as sa
 from spark_attention import _arguments, _library
