@@ -10,7 +10,7 @@
 
 namespace sparkbench {
 
-/// Of a contiguous [batch, rows, heads, dim]; with heads_first of [batch, heads, rows, dim].
+/// Shape of a contiguous [batch, rows, heads, dim]; with heads_first of [batch, heads, rows, dim].
 struct RowShape {
   std::int64_t batch, rows, heads, dim;
   bool heads_first;

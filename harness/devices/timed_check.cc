@@ -11,8 +11,8 @@
 namespace sparkbench {
 namespace {
 
-/// Of an element, and of the root mean square of its tensor: sums in another order differ by less,
-/// anything else by more. Rounding to fp16 alone is 2^-11.
+/// Allowed difference, relative to an element and to the root mean square of its tensor. Sums in
+/// another order differ by less. Rounding to fp16 alone is 2^-11.
 constexpr float kAllowed = 0x1p-8f;
 
 std::int64_t elements_of(const RowShape& shape) {
@@ -27,7 +27,7 @@ std::size_t bytes_of(const CheckedTensor& tensor) {
 float as_float(Half value) { return to_float(value); }
 float as_float(float value) { return value; }
 
-/// Of the finite elements.
+/// Leaves out elements that are not finite.
 template <class T>
 double root_mean_square(const void* on_device, std::size_t bytes) {
   std::vector<T> host(bytes / sizeof(T));

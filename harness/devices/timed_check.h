@@ -1,7 +1,7 @@
 // Keeps a timed launch honest: each has other inputs, finds its outputs overwritten with NaNs, and
-// must leave what the verified launch says. A kernel that keeps results from an earlier call, works
-// on a stream that nobody waits for, does less once it was verified, or changes its inputs is
-// found.
+// must leave what the verified launch says. This finds a kernel that keeps results from an earlier
+// call, does less once it was verified, or changes its inputs; and one that works on a stream that
+// nobody waits for, unless that work ends within the few microseconds before the comparison.
 //
 // Other inputs need no oracle. Attention has variants with known results, the same bits but for
 // the sign: a rotation of the batch and of the key heads, and the signs of Q and K together, of V
