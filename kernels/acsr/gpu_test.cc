@@ -84,7 +84,7 @@ Outputs run_on_gpu(const AttentionKernel& chain, const Case& of) {
   return out;
 }
 
-/// Of the bits, and how many elements were compared.
+/// Compares bits. Returns how many elements were compared.
 std::size_t expect_emulated_bits(const AttentionKernel& chain, const Problem& problem) {
   const Case of{problem};
   const Outputs want = run_emulated(chain, of), got = run_on_gpu(chain, of);

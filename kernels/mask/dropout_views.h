@@ -67,7 +67,7 @@ struct DropoutViews {
   int heads = 1;
   DropoutZone zone[kMostDropoutZones] = {};
 
-  /// Of any pair; one that no view sees is in the order of the sequence.
+  /// Where the mask has a pair. One that no view sees is in the order of the sequence.
   SPARK_HD DropoutPlace place(int entry, int head, int q, int k) const {
     for (int i = 0; i < count; ++i) {
       if (zone[i].sees(q, k)) return zone[i].place(entry, heads, head, q, k);

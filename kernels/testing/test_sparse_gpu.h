@@ -79,7 +79,7 @@ inline void expect_near(const std::vector<Half>& summed, const std::vector<Half>
   }
 }
 
-/// Of the bits, and how many elements were compared.
+/// Compares bits. Returns how many elements were compared.
 inline std::size_t expect_emulated_bits(std::string_view kernel, const Problem& problem) {
   const PatternRun run(kernel, problem);
   const Passes want =

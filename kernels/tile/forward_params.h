@@ -15,8 +15,8 @@ namespace sparkbench {
 /// fill the last wave: block b of a head then has the b-th of its tiles of rows from the end.
 inline bool launches_last_tile_first(const KeyMask& mask) { return mask.grows(); }
 
-/// Of a Config whose kIsPacked is true for packed sequences: kernels/problem/packed.h. Of one whose
-/// kIsSparse is true for a pattern.
+/// If Config::kIsPacked, the tensors are varlen (kernels/problem/packed.h). If Config::kIsSparse,
+/// the mask is a pattern.
 struct ForwardParams {
   ChunkedView<const Half> q, k, v;
   ChunkedView<Half> o;

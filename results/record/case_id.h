@@ -20,7 +20,7 @@ std::string make_problem_key(const CaseProblem& problem);
 /// FNV-1a, 64 bits. `hash` is the hash of preceding bytes, if any.
 std::uint64_t fnv1a(std::string_view bytes, std::uint64_t hash = 0xcbf29ce484222325u);
 
-/// Of all bytes from the stream's position on.
+/// Hashes all bytes from the stream's position on.
 std::uint64_t fnv1a(std::istream& bytes);
 
 /// 16 lower-case hexadecimal digits.

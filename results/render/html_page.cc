@@ -274,7 +274,7 @@ std::string format_html_page(const RunRecord& run) {
                          {"columns", columns_json(columns)},
                          {"rows", rows_json(run.cases, columns)}};
   std::string page(kPageTemplate);
-  put(json_for_a_page(document), "THE_RUN", page);  // first: the title may contain the placeholder
+  put(json_for_a_page(document), "THE_RUN", page);  // first: the title may contain THE_RUN
   put(escaped(title_of(run)), "THE_TITLE", page);
   return page;
 }

@@ -189,7 +189,7 @@ TEST(RaggedBatch, ReachesNineTenthsOfEqualLengths) {
         SCOPED_TRACE(name);
         // Long blocks, as packed sequences have: kernels/volta/short_blocks.h.
         const int step = head_dim == 128 && pass == Pass::kForward ? 256 : 128;
-        // Of equal lengths blocks hand on dQ's sums here; packed sequences add them up in memory.
+        // With equal lengths the blocks take turns to add dQ here; varlen blocks use atomics.
         const bool hands_on_dq = head_dim == 64 && pass == Pass::kBackward && is_causal;
         double sum = 0.0, least = 2.0;
         for (std::uint64_t seed = 0; seed < kDrawnBatches; ++seed) {

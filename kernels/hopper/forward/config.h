@@ -8,7 +8,7 @@
 
 namespace sparkbench::hopper {
 
-/// Of a block of the dropout mask (kernels/problem/dropout.h).
+/// Keys of a block of the dropout mask (kernels/problem/dropout.h).
 inline constexpr int kDropoutKeys = 64;
 
 /// Chosen by time on an H100 and an H200 (ladder.md). Lists of patterns and runs have tiles of 64
