@@ -23,7 +23,7 @@ typedef struct sparkbench_host {
   const sparkbench_kernel* (*load)(const char* item, uint32_t index);
   /* Why the last load() failed. Null: the item is not the host's. */
   const char* (*load_error)(void);
-  /* Of a kernel that load() returned: the item of --kernel that names it alone, and the file that
+  /* For a kernel that load() returned: the item of --kernel that names it alone, and the file that
    * it was read from, whose hash is recorded, or null. */
   const char* (*item_of)(const sparkbench_kernel* kernel);
   const char* (*file_of)(const sparkbench_kernel* kernel);

@@ -20,7 +20,7 @@ struct WorkListKind {
 /// Items that the list of a packed problem has room for.
 int work_items(const Problem& packed, int batch, const WorkListKind& kind);
 
-/// Of the list: a multiple of 256, or 0 where there is no block.
+/// Bytes of the list: a multiple of 256, or 0 where there is no block.
 std::uint64_t work_list_bytes(const Problem& packed, int batch, const WorkListKind& kind);
 
 /// Throws std::invalid_argument for a problem that is not packed, or where its lengths or batch are

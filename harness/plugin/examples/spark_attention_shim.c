@@ -149,7 +149,7 @@ static const char* supports(const sparkbench_problem* p, int32_t accumulator) {
   return NULL;
 }
 
-/* Of both passes, which share it; 0 where the library fails, and its passes then say why. */
+/* Both passes share it. 0 where the library fails; its passes then say why. */
 static size_t workspace_of(const sparkbench_problem* p, int32_t accumulator) {
   const spark_attention_problem problem = translate(p, accumulator);
   size_t most = 0;

@@ -25,7 +25,7 @@
 
 namespace sparkbench::volta {
 
-/// Of a launch over a mask without a prefix, all of whose rows see a key. Turns are 0 at launch.
+/// For a mask without a prefix, all of whose rows see a key. Turns are 0 at launch.
 struct DqRelay {
   std::uint32_t* turns = nullptr;
   std::uint32_t slot_mask = 0;  // the slots, a power of 2, less 1
