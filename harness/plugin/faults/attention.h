@@ -146,7 +146,8 @@ SPARK_HD float scale_of(const Call& call) {
   if (call.has(Fault::kScaleByDim)) return 1.0f / dim;
   if (call.has(Fault::kScaleTwice)) return of.softmax_scale * of.softmax_scale;
   if (call.has(Fault::kScalePadded)) {
-    return 1.0f / sqrtf(static_cast<float>((of.head_dim + 63) / 64 * 64));
+    const int padded = (of.head_dim + 63) / 64 * 64;
+    return 1.0f / sqrtf(static_cast<float>(padded));
   }
   return of.softmax_scale;
 }
