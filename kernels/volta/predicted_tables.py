@@ -16,7 +16,7 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-PAGES = [HERE / "README.md", HERE / "predicted.md", HERE.parents[1] / "README.md",
+PAGES = [HERE / "predicted.md", HERE.parents[1] / "README.md",
          HERE.parent / "acsr" / "README.md", HERE.parent / "python" / "README.md"]  # fmt: skip
 NAMES = {
     "volta-fp32acc": "FP32-ACC",
