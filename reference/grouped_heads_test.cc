@@ -143,10 +143,9 @@ TEST_P(GroupedHeadsOf, UnfusedRowsHaveTheExpandedBits) {
   const TensorCores tensor_cores{arithmetic_profile("volta"), Accumulator::kFp32};
   for_every_mask([&](const Twins& twins) {
     const auto rows = all_rows(twins.grouped);
-    const ForwardRows got =
-        unfused_fp16_forward(twins.grouped, twins.inputs.view(), rows, tensor_cores);
+    const ForwardRows got = unfused_forward(twins.grouped, twins.inputs.view(), rows, tensor_cores);
     const ForwardRows want =
-        unfused_fp16_forward(twins.expanded, twins.expanded_inputs.view(), rows, tensor_cores);
+        unfused_forward(twins.expanded, twins.expanded_inputs.view(), rows, tensor_cores);
     EXPECT_TRUE(std::ranges::equal(got.o, want.o, {}, &Half::bits, &Half::bits));
     EXPECT_EQ(got.lse, want.lse);
   });
@@ -157,7 +156,7 @@ TEST_P(GroupedHeadsOf, UnfusedGradientsAreNearTheExact) {
   for_every_mask([&](const Twins& twins) {
     const GradientRows rows = all_gradient_rows(twins.grouped);
     const GradientErrors error =
-        gradient_errors(unfused_fp16_backward(twins.grouped, twins.backward(), rows, tensor_cores),
+        gradient_errors(unfused_backward(twins.grouped, twins.backward(), rows, tensor_cores),
                         exact_backward(twins.grouped, twins.backward(), rows));
     EXPECT_LT(error.dq.rel_l2, 1e-3);
     EXPECT_LT(error.dk.rel_l2, 1e-3);

@@ -122,14 +122,14 @@ TEST_P(PackedSequences, HaveTheUnfusedBitsOfEachAlone) {
     const OwnedInputs inputs = packed.inputs_of(i);
     const auto d_o = make_gradient_input(batch, Distribution::kNormal, 5);
     const ForwardRows o =
-        unfused_fp16_forward(packed.problem, packed.inputs.view(), rows.dq, tensor_cores);
-    const ForwardRows want_o = unfused_fp16_forward(batch, inputs.view(), rows.dq, tensor_cores);
+        unfused_forward(packed.problem, packed.inputs.view(), rows.dq, tensor_cores);
+    const ForwardRows want_o = unfused_forward(batch, inputs.view(), rows.dq, tensor_cores);
     expect_same(o.o, want_o.o);
     expect_same(o.lse, want_o.lse);
     const HalfGradients got =
-        unfused_fp16_backward(packed.problem, packed.backward(), rows, tensor_cores);
+        unfused_backward(packed.problem, packed.backward(), rows, tensor_cores);
     const HalfGradients want =
-        unfused_fp16_backward(batch, {inputs.q, inputs.k, inputs.v, d_o}, rows, tensor_cores);
+        unfused_backward(batch, {inputs.q, inputs.k, inputs.v, d_o}, rows, tensor_cores);
     expect_same(got.dq, want.dq);
     expect_same(got.dk, want.dk);
     expect_same(got.dv, want.dv);
@@ -149,14 +149,14 @@ TEST(PackedSequences, WithoutKeysHaveZeroRows) {
   expect_same(exact.o, std::vector<double>(2 * 3 * 8));
   expect_same(exact.lse, std::vector<double>(6, -std::numeric_limits<double>::infinity()));
   const ForwardRows unfused =
-      unfused_fp16_forward(packed.problem, packed.inputs.view(), rows.dq, tensor_cores);
+      unfused_forward(packed.problem, packed.inputs.view(), rows.dq, tensor_cores);
   expect_same(unfused.o, std::vector<Half>(2 * 3 * 8));
   expect_same(unfused.lse, std::vector<float>(6, -std::numeric_limits<float>::infinity()));
   const ExactGradients gradients = exact_backward(packed.problem, packed.backward(), rows);
   expect_same(gradients.dq, std::vector<double>(2 * 3 * 8));
   expect_same(gradients.dk, std::vector<double>(4 * 8));
   const HalfGradients of_unfused =
-      unfused_fp16_backward(packed.problem, packed.backward(), rows, tensor_cores);
+      unfused_backward(packed.problem, packed.backward(), rows, tensor_cores);
   expect_same(of_unfused.dq, std::vector<Half>(2 * 3 * 8));
   expect_same(of_unfused.dv, std::vector<Half>(4 * 8));
 }

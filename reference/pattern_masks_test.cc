@@ -181,14 +181,14 @@ TEST(PatternMasks, UnfusedErrsAsFp16Does) {
   for_each_worded([&](const Worded& of, const std::string& what) {
     const auto rows = all_rows(of.problem);
     const ErrorMetrics error =
-        error_metrics(unfused_fp16_forward(of.problem, of.owned.view(), rows, volta),
+        error_metrics(unfused_forward(of.problem, of.owned.view(), rows, volta),
                       exact_forward(of.problem, of.owned.view(), rows));
     EXPECT_EQ(error.nonfinite, 0u) << what;
     EXPECT_LE(error.rel_l2, 2e-3) << what;
     const auto gradient_rows = all_gradient_rows(of.problem);
-    const GradientErrors errors = gradient_errors(
-        unfused_fp16_backward(of.problem, of.backward_inputs(), gradient_rows, volta),
-        exact_backward(of.problem, of.backward_inputs(), gradient_rows));
+    const GradientErrors errors =
+        gradient_errors(unfused_backward(of.problem, of.backward_inputs(), gradient_rows, volta),
+                        exact_backward(of.problem, of.backward_inputs(), gradient_rows));
     for (const ErrorMetrics& gradient : {errors.dq, errors.dk, errors.dv}) {
       EXPECT_EQ(gradient.nonfinite, 0u) << what;
       EXPECT_LE(gradient.rel_l2, 4e-3) << what;
@@ -217,11 +217,11 @@ TEST(PatternMasks, OfAWindowHasTheWindowsBits) {
   for (const char* const profile : {"volta", "ampere", "hopper"}) {
     for (const Accumulator accumulator : {Accumulator::kFp16, Accumulator::kFp32}) {
       const TensorCores cores{arithmetic_profile(profile), accumulator};
-      const ForwardRows a = unfused_fp16_forward(window, owned.view(), rows, cores);
-      const ForwardRows b = unfused_fp16_forward(pattern, owned.view(), rows, cores);
+      const ForwardRows a = unfused_forward(window, owned.view(), rows, cores);
+      const ForwardRows b = unfused_forward(pattern, owned.view(), rows, cores);
       EXPECT_TRUE(bits(a.o) == bits(b.o) && a.lse == b.lse) << profile;
-      const HalfGradients c = unfused_fp16_backward(window, inputs, gradient_rows, cores);
-      const HalfGradients d = unfused_fp16_backward(pattern, inputs, gradient_rows, cores);
+      const HalfGradients c = unfused_backward(window, inputs, gradient_rows, cores);
+      const HalfGradients d = unfused_backward(pattern, inputs, gradient_rows, cores);
       EXPECT_TRUE(bits(c.dq) == bits(d.dq) && bits(c.dk) == bits(d.dk) && bits(c.dv) == bits(d.dv))
           << profile;
     }
@@ -237,9 +237,9 @@ TEST(PatternMasks, OfSomeRowsAreThoseOfAll) {
   const Worded of(pattern, 40, 0.2f);
   const TensorCores volta{arithmetic_profile("volta"), Accumulator::kFp32};
   const auto all = all_rows(of.problem);
-  const auto whole = unfused_fp16_forward(of.problem, of.owned.view(), all, volta);
+  const auto whole = unfused_forward(of.problem, of.owned.view(), all, volta);
   const std::vector<QueryRow> some = {{0, 1, 3}, {0, 1, 39}, {1, 2, 17}};
-  const auto part = unfused_fp16_forward(of.problem, of.owned.view(), some, volta);
+  const auto part = unfused_forward(of.problem, of.owned.view(), some, volta);
   for (std::size_t i = 0; i < some.size(); ++i) {
     const std::size_t at = some[i].lse_index(of.problem);
     EXPECT_EQ(part.lse[i], whole.lse[at]);

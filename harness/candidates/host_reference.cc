@@ -26,17 +26,16 @@ RunOutcome HostReference::run_on_host(const HostWork& work) const {
   RunOutcome outcome;
   if (pass != Pass::kBackward) {
     outcome.rows =
-        unfused_fp16_forward(problem, work.data.inputs(), work.data.plan().rows, tensor_cores);
+        unfused_forward(problem, work.data.inputs(), work.data.plan().rows, tensor_cores);
   }
   if (pass == Pass::kForward) return outcome;
   const GradientRows& rows = work.gradients->plan().rows;
   if (pass == Pass::kBackward) {
-    outcome.gradients =
-        unfused_fp16_backward(problem, work.gradients->inputs(), rows, tensor_cores);
+    outcome.gradients = unfused_backward(problem, work.gradients->inputs(), rows, tensor_cores);
   } else {
     const RoundedForward own = work.gradients->forward_with(work.data.plan().rows, outcome.rows);
     outcome.gradients =
-        unfused_fp16_backward(problem, work.gradients->inputs_after(own), rows, tensor_cores);
+        unfused_backward(problem, work.gradients->inputs_after(own), rows, tensor_cores);
   }
   return outcome;
 }

@@ -94,7 +94,7 @@ void expect_correct(const Problem& problem) {
   const GradientRows rows = all_gradient_rows(problem);
   const ExactGradients want = exact_backward(problem, of.view(), rows);
   const HalfGradients unfused =
-      unfused_fp16_backward(problem, of.view(), rows, {chain_profile(), Accumulator::kFp32});
+      unfused_backward(problem, of.view(), rows, {chain_profile(), Accumulator::kFp32});
   const GradientErrors error =
       gradient_errors(gather_gradients(problem, {out.dq, out.dk, out.dv}, rows), want);
   EXPECT_EQ(why_incorrect(error, gradient_errors(unfused, want), {}), "")

@@ -60,7 +60,7 @@ void expect_correct(const Problem& problem) {
   const ForwardInputs views{inputs.q, inputs.k, inputs.v};
   const ExactRows want = exact_forward(problem, views, rows);
   const ForwardRows unfused =
-      unfused_fp16_forward(problem, views, rows, {chain_profile(), Accumulator::kFp32});
+      unfused_forward(problem, views, rows, {chain_profile(), Accumulator::kFp32});
   const ErrorMetrics error =
       error_metrics(gather_rows(problem, outputs.o, outputs.lse, rows), want);
   EXPECT_EQ(why_incorrect(error, error_metrics(unfused, want), {}), "")

@@ -57,7 +57,7 @@ TEST_P(HopperBackwardGpu, MatchesTheDefinitionForEveryLengthAndMask) {
           const Case made = make_case(problem);
           const GradientRows rows = all_gradient_rows(problem);
           const ExactGradients want = exact_backward(problem, made.view(), rows);
-          const HalfGradients unfused = unfused_fp16_backward(
+          const HalfGradients unfused = unfused_backward(
               problem, made.view(), rows, {arithmetic_profile("hopper"), Accumulator::kFp32});
           const Gradients got = run_on_gpu(made);
           EXPECT_EQ(

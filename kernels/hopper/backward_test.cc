@@ -55,7 +55,7 @@ TEST_P(HopperBackward, MatchesTheDefinitionForEveryMaskAndDropout) {
     expect_clean(outputs.report);
     const GradientRows rows = all_gradient_rows(problem);
     const ExactGradients want = exact_backward(problem, made.view(), rows);
-    const HalfGradients unfused = unfused_fp16_backward(
+    const HalfGradients unfused = unfused_backward(
         problem, made.view(), rows, {arithmetic_profile("hopper"), Accumulator::kFp32});
     const GradientErrors error = gradient_errors(
         gather_gradients(problem, {outputs.dq, outputs.dk, outputs.dv}, rows), want);

@@ -51,8 +51,8 @@ void expect_correct(const Problem& problem) {
   const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 7);
   const std::vector<QueryRow> rows = all_rows(problem);
   const ExactRows want = exact_forward(problem, inputs.view(), rows);
-  const ForwardRows unfused = unfused_fp16_forward(
-      problem, inputs.view(), rows, {arithmetic_profile("hopper"), Accumulator::kFp32});
+  const ForwardRows unfused = unfused_forward(problem, inputs.view(), rows,
+                                              {arithmetic_profile("hopper"), Accumulator::kFp32});
   const Outputs got = run_on_gpu(problem, inputs);
   const ErrorMetrics error = error_metrics(gather_rows(problem, got.o, got.lse, rows), want);
   EXPECT_EQ(why_incorrect(error, error_metrics(unfused, want), {}), "");

@@ -34,7 +34,7 @@ TEST_P(Fp32Scores, AreNotRoundedToHalf) {
     const ExactRows want = exact_forward(problem, inputs.view(), rows);
     const ErrorMetrics fused = error_metrics(gather_rows(problem, o, lse, rows), want);
     const ErrorMetrics unfused = error_metrics(
-        unfused_fp16_forward(problem, inputs.view(), rows, {*options.profile, Accumulator::kFp32}),
+        unfused_forward(problem, inputs.view(), rows, {*options.profile, Accumulator::kFp32}),
         want);
     EXPECT_LT(fused.rel_l2, 0.7 * unfused.rel_l2) << head_dim;
   }

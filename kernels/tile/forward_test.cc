@@ -65,8 +65,8 @@ TEST_P(TileForward, MatchesTheDefinitionForEveryMaskAndDropout) {
     const std::vector<QueryRow> rows = all_rows(problem);
     const ExactRows want = exact_forward(problem, inputs.view(), rows);
     const ForwardRows unfused =
-        unfused_fp16_forward(problem, inputs.view(), rows,
-                             {arithmetic_profile(std::get<0>(GetParam())), Accumulator::kFp32});
+        unfused_forward(problem, inputs.view(), rows,
+                        {arithmetic_profile(std::get<0>(GetParam())), Accumulator::kFp32});
     const ErrorMetrics error =
         error_metrics(gather_rows(problem, outputs.o, outputs.lse, rows), want);
     EXPECT_EQ(why_incorrect(error, error_metrics(unfused, want), {}), "");

@@ -94,7 +94,7 @@ void expect_correct(Accumulator accumulator, const Problem& problem) {
   const GradientRows rows = all_gradient_rows(problem);
   const ExactGradients want = exact_backward(problem, made.view(), rows);
   const HalfGradients unfused =
-      unfused_fp16_backward(problem, made.view(), rows, {native_profile(), accumulator});
+      unfused_backward(problem, made.view(), rows, {native_profile(), accumulator});
   const GradientErrors unfused_error = gradient_errors(unfused, want);
   for (const bool is_deterministic : {false, true}) {
     const Outputs got = run_on_gpu(accumulator, made, is_deterministic);

@@ -83,8 +83,8 @@ bool same_bits(const std::vector<Half>& a, const std::vector<Half>& b) {
 void expect_correct(Accumulator accumulator, const Problem& problem, const Case& made,
                     const Gradients& got, const GradientRows& rows) {
   const ExactGradients want = exact_backward(problem, made.inputs(), rows);
-  const HalfGradients unfused = unfused_fp16_backward(problem, made.inputs(), rows,
-                                                      {arithmetic_profile("volta"), accumulator});
+  const HalfGradients unfused =
+      unfused_backward(problem, made.inputs(), rows, {arithmetic_profile("volta"), accumulator});
   const GradientErrors error =
       gradient_errors(gather_gradients(problem, {got.dq, got.dk, got.dv}, rows), want);
   EXPECT_EQ(why_incorrect(error, gradient_errors(unfused, want), {}), "");

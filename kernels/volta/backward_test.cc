@@ -89,8 +89,8 @@ void expect_correct(Accumulator accumulator, const Case& made, const GradientRow
   EXPECT_EQ(outputs.report.findings_total, 0u) << findings_of(outputs.report);
   EXPECT_EQ(outputs.report.counters.bank_conflicts, 0u);
   const ExactGradients want = exact_backward(made.problem, made.view(), rows);
-  const HalfGradients unfused = unfused_fp16_backward(made.problem, made.view(), rows,
-                                                      {arithmetic_profile("volta"), accumulator});
+  const HalfGradients unfused =
+      unfused_backward(made.problem, made.view(), rows, {arithmetic_profile("volta"), accumulator});
   const GradientErrors error =
       gradient_errors(gather_gradients(made.problem, outputs.view(), rows), want);
   EXPECT_EQ(why_incorrect(error, gradient_errors(unfused, want), {}), "")

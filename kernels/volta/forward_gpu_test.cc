@@ -50,7 +50,7 @@ void expect_correct(std::string_view kernel, const Problem& problem) {
   const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 7);
   const std::vector<QueryRow> rows = all_rows(problem);
   const ExactRows want = exact_forward(problem, inputs.view(), rows);
-  const ForwardRows unfused = unfused_fp16_forward(
+  const ForwardRows unfused = unfused_forward(
       problem, inputs.view(), rows, {native_profile(), find_attention_kernel(kernel)->accumulator});
   const Outputs got = run_on_gpu(kernel, problem, inputs);
   const ErrorMetrics error = error_metrics(gather_rows(problem, got.o, got.lse, rows), want);

@@ -50,9 +50,9 @@ void expect_correct(std::string_view kernel, const Problem& problem,
   const std::vector<QueryRow> rows = all_rows(problem);
   const ForwardInputs views{inputs.q, inputs.k, inputs.v};
   const ExactRows want = exact_forward(problem, views, rows);
-  const ForwardRows unfused = unfused_fp16_forward(
-      problem, views, rows,
-      {arithmetic_profile("volta"), find_attention_kernel(kernel)->accumulator});
+  const ForwardRows unfused =
+      unfused_forward(problem, views, rows,
+                      {arithmetic_profile("volta"), find_attention_kernel(kernel)->accumulator});
   const ErrorMetrics error =
       error_metrics(gather_rows(problem, outputs.o, outputs.lse, rows), want);
   EXPECT_EQ(why_incorrect(error, error_metrics(unfused, want), {}), "")

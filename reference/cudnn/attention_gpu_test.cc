@@ -74,8 +74,8 @@ std::string why_forward_is_wrong(const Problem& problem, const OwnedInputs& inpu
   const ExactRows want = exact_forward(problem, inputs.view(), rows);
   const ForwardRows got = gather_rows(problem, download<Half>(tensors.o, problem.q_elements()),
                                       download<float>(tensors.lse, problem.lse_elements()), rows);
-  const ForwardRows unfused = unfused_fp16_forward(
-      problem, inputs.view(), rows, {arithmetic_profile("ampere"), Accumulator::kFp32});
+  const ForwardRows unfused = unfused_forward(problem, inputs.view(), rows,
+                                              {arithmetic_profile("ampere"), Accumulator::kFp32});
   return why_incorrect(error_metrics(got, want), error_metrics(unfused, want), {});
 }
 
@@ -91,8 +91,8 @@ std::string why_backward_is_wrong(const Problem& problem, const OwnedInputs& inp
                                               download<Half>(tensors.dk, problem.k_elements()),
                                               download<Half>(tensors.dv, problem.k_elements())},
                                              rows);
-  const HalfGradients unfused = unfused_fp16_backward(
-      problem, view, rows, {arithmetic_profile("ampere"), Accumulator::kFp32});
+  const HalfGradients unfused =
+      unfused_backward(problem, view, rows, {arithmetic_profile("ampere"), Accumulator::kFp32});
   return why_incorrect(gradient_errors(got, want), gradient_errors(unfused, want), {});
 }
 

@@ -142,7 +142,7 @@ AttentionFunctions<float> unfused_attention(const Problem& problem,
             const auto first = static_cast<std::size_t>(first_row);
             const std::vector<QueryRow> rows = query_rows_of_tokens(problem, first, q.rows);
             const ForwardRows found =
-                unfused_fp16_forward(problem, {whole_q, whole_k, whole_v}, rows, tensor_cores);
+                unfused_forward(problem, {whole_q, whole_k, whole_v}, rows, tensor_cores);
             return by_tokens(problem, rows, found.o, first, q.rows);
           },
           [problem, tensor_cores](const Matrix<float>& q, const Matrix<float>& k,
@@ -150,7 +150,7 @@ AttentionFunctions<float> unfused_attention(const Problem& problem,
             const std::vector<Half> halves[] = {halves_of(q), halves_of(k), halves_of(v),
                                                 halves_of(d_o)};
             const GradientRows rows = all_gradient_rows(problem);
-            const HalfGradients gradients = unfused_fp16_backward(
+            const HalfGradients gradients = unfused_backward(
                 problem, {halves[0], halves[1], halves[2], halves[3]}, rows, tensor_cores);
             return AttentionGradients<float>{by_tokens(problem, rows.dq, gradients.dq, 0, q.rows),
                                              by_tokens(problem, rows.dkv, gradients.dk, 0, q.rows),

@@ -76,7 +76,7 @@ void fill_row(const InputStream& stream, const std::array<int, 3>& batch_s_head,
         stream.distribution == Distribution::kUniform ? uniform_four(random) : normal_four(random);
     const std::size_t channels = std::min<std::size_t>(4, row.size() - begin);
     for (std::size_t i = 0; i < channels; ++i) {
-      row[begin + i] = to_half(four[i] * scales[begin + i]);
+      row[begin + i] = to_input(stream.element, four[i] * scales[begin + i]);
     }
   }
 }
@@ -119,15 +119,17 @@ std::vector<Half> make_input_head(const InputStream& stream, const TensorShape& 
 }
 
 OwnedInputs make_inputs(const Problem& problem, Distribution distribution, std::uint64_t seed,
-                        float scale) {
-  return {make_input({distribution, seed, InputTensor::kQ, scale}, query_shape(problem)),
-          make_input({distribution, seed, InputTensor::kK, scale}, key_shape(problem)),
-          make_input({distribution, seed, InputTensor::kV, scale}, key_shape(problem))};
+                        float scale, ElementType element) {
+  const auto make = [&](InputTensor tensor, const TensorShape& shape) {
+    return make_input({distribution, seed, tensor, scale, element}, shape);
+  };
+  return {make(InputTensor::kQ, query_shape(problem)), make(InputTensor::kK, key_shape(problem)),
+          make(InputTensor::kV, key_shape(problem))};
 }
 
 std::vector<Half> make_gradient_input(const Problem& problem, Distribution distribution,
-                                      std::uint64_t seed) {
-  return make_input({distribution, seed, InputTensor::kDO}, query_shape(problem));
+                                      std::uint64_t seed, ElementType element) {
+  return make_input({distribution, seed, InputTensor::kDO, 1.0f, element}, query_shape(problem));
 }
 
 bool all_finite(std::span<const Half> tensor) {

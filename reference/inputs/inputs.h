@@ -9,13 +9,14 @@
 
 #include "kernels/base/half.h"
 #include "kernels/problem/attention.h"
+#include "reference/tensors/element_type.h"
 #include "reference/tensors/forward_rows.h"
 
 namespace sparkbench {
 
 enum class Distribution {
   kNormal,    // mean 0, standard deviation 1
-  kUniform,   // [-1, 1), before rounding to fp16
+  kUniform,   // [-1, 1), before rounding
   kOutliers,  // normal, with one channel of every 32 scaled by kOutlierScale: the same channel for
               // every token of a head, as in the keys and values of language models
 };
@@ -31,8 +32,8 @@ struct InputStream {
   Distribution distribution = Distribution::kNormal;
   std::uint64_t seed = 0;
   InputTensor tensor = InputTensor::kQ;
-  float scale = 1.0f;  // factor of every element before rounding to fp16, which may make it
-                       // infinite
+  float scale = 1.0f;  // factor of every element before rounding, which may make it infinite
+  ElementType element = ElementType::kFp16;  // it is rounded to this type, and then to fp16
 };
 
 /// The tensor [batch, seqlen, heads, head_dim], generated on all cores; for varlen [total, heads,
@@ -50,12 +51,12 @@ struct OwnedInputs {
   ForwardInputs view() const { return {q, k, v}; }
 };
 OwnedInputs make_inputs(const Problem& problem, Distribution distribution, std::uint64_t seed,
-                        float scale = 1.0f);
+                        float scale = 1.0f, ElementType element = ElementType::kFp16);
 
 /// d_o of a problem, from the seed of its q, k and v. It has no scale, because gradients are linear
 /// in it.
 std::vector<Half> make_gradient_input(const Problem& problem, Distribution distribution,
-                                      std::uint64_t seed);
+                                      std::uint64_t seed, ElementType element = ElementType::kFp16);
 
 /// Whether no element is an infinity or a NaN.
 bool all_finite(std::span<const Half> tensor);

@@ -61,9 +61,9 @@ inline std::vector<float> visible_of(std::span<const float> row, const NeededCol
 }
 
 /// The reverse: writes them to a row of a matrix over these columns.
-inline void scatter(std::span<const Half> visible, const NeededColumns& columns,
-                    std::span<const Range> runs, Half* row) {
-  for_each_part(runs, visible, [&](const Range& run, std::span<const Half> part) {
+inline void scatter(std::span<const float> visible, const NeededColumns& columns,
+                    std::span<const Range> runs, float* row) {
+  for_each_part(runs, visible, [&](const Range& run, std::span<const float> part) {
     std::ranges::copy(part, row + columns.place_of(run));
   });
 }

@@ -1,6 +1,7 @@
 #include "reference/unfused/tensor_core_matmul.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <numeric>
 #include <random>
@@ -142,14 +143,32 @@ HalfMatrix with_columns(const HalfMatrix& matrix, const std::vector<std::size_t>
   return ordered;
 }
 
-std::vector<float> matmul_in_random_order(TensorCores tensor_cores, const HalfMatrix& a,
+float largest_magnitude(const std::vector<float>& values) {
+  float largest = 0.0f;
+  for (const float value : values) {
+    if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
+  }
+  return largest;
+}
+
+/// C of the halves, whatever they stand for.
+std::vector<float> matmul(const TensorCores& tensor_cores, const HalfMatrix& a,
+                          const HalfMatrix& b) {
+  // A GEMM uses the instruction with the longest blocks. That is m8n8k4 only if the blocks have
+  // length four.
+  if (tensor_cores.profile.block_length != kWarpK) return matmul_by_elements(tensor_cores, a, b);
+  return tensor_cores.accumulator == Accumulator::kFp32
+             ? matmul_by_fewest_warps<Accumulator::kFp32>(tensor_cores.profile, a, b)
+             : matmul_by_fewest_warps<Accumulator::kFp16>(tensor_cores.profile, a, b);
+}
+
+std::vector<float> matmul_in_random_order(const TensorCores& tensor_cores, const HalfMatrix& a,
                                           const HalfMatrix& b) {
   std::vector<std::size_t> order(a.columns());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::mt19937 draw(tensor_cores.rounding_draw);
   for (std::size_t k = order.size(); k > 1; --k) std::swap(order[k - 1], order[draw() % k]);
-  tensor_cores.rounding_draw = 0;
-  return tensor_core_matmul(tensor_cores, with_columns(a, order), with_columns(b, order));
+  return matmul(tensor_cores, with_columns(a, order), with_columns(b, order));
 }
 
 }  // namespace
@@ -160,18 +179,32 @@ HalfMatrix::HalfMatrix(std::size_t rows, std::size_t columns)
       padded_columns_(round_up(columns, kWarpK)),
       data_(round_up(rows, kWarpRows) * padded_columns_) {}
 
+HalfMatrix::HalfMatrix(std::size_t rows, std::size_t columns, const std::vector<float>& values,
+                       ElementType element)
+    : HalfMatrix(rows, columns) {
+  constexpr int kLargestExponent = 15;  // of a half
+  const float largest = element == ElementType::kBf16 ? largest_magnitude(values) : 0.0f;
+  if (largest > 0.0f) unit_ = std::ldexp(1.0f, std::ilogb(largest) - kLargestExponent);
+  for (std::size_t i = 0; i < rows; ++i) {
+    const auto begin = values.begin() + static_cast<std::ptrdiff_t>(i * columns);
+    std::transform(begin, begin + static_cast<std::ptrdiff_t>(columns), row(i),
+                   [this](float value) { return to_half(value / unit_); });
+  }
+}
+
 std::vector<float> tensor_core_matmul(const TensorCores& tensor_cores, const HalfMatrix& a,
                                       const HalfMatrix& b) {
   if (a.columns() != b.columns()) {
     throw std::invalid_argument("the factors of a matmul differ in the length of their rows");
   }
-  if (tensor_cores.rounding_draw != 0) return matmul_in_random_order(tensor_cores, a, b);
-  // A GEMM uses the instruction with the longest blocks. That is m8n8k4 only if the blocks have
-  // length four.
-  if (tensor_cores.profile.block_length != kWarpK) return matmul_by_elements(tensor_cores, a, b);
-  return tensor_cores.accumulator == Accumulator::kFp32
-             ? matmul_by_fewest_warps<Accumulator::kFp32>(tensor_cores.profile, a, b)
-             : matmul_by_fewest_warps<Accumulator::kFp16>(tensor_cores.profile, a, b);
+  std::vector<float> c = tensor_cores.rounding_draw != 0
+                             ? matmul_in_random_order(tensor_cores, a, b)
+                             : matmul(tensor_cores, a, b);
+  const float unit = a.unit() * b.unit();
+  if (unit != 1.0f) {
+    for (float& element : c) element *= unit;
+  }
+  return c;
 }
 
 }  // namespace sparkbench

@@ -16,13 +16,14 @@ namespace {
 constexpr std::size_t kRowsPerTask = 32;
 
 /// Line 3. p[i] is for key first_key + i.
-void apply_dropout(const Problem& problem, const QueryRow& r, int first_key, std::span<Half> p) {
+void apply_dropout(const Problem& problem, const QueryRow& r, int first_key, ElementType element,
+                   std::span<float> p) {
   const Dropout dropout = problem.dropout();
   if (dropout.threshold == 0) return;
   std::vector<std::uint8_t> keep(p.size());
   fill_keep_mask(problem, r, first_key, keep);
   for (std::size_t s = 0; s < p.size(); ++s) {
-    p[s] = keep[s] ? to_half(dropout.keep_scale * to_float(p[s])) : Half{0};
+    p[s] = keep[s] ? rounded_to(element, dropout.keep_scale * p[s]) : 0.0f;
   }
 }
 
@@ -36,29 +37,30 @@ HalfMatrix attention_weights(const Problem& problem, const ForwardInputs& inputs
                      head_matrix(inputs.k, key_shape(problem), key_row_of(problem, run.front()),
                                  seen.columns.columns()),
                      tensor_cores);
-  HalfMatrix p(run.size(), size);
+  const ElementType element = tensor_cores.element;
+  std::vector<float> p(run.size() * size);
   for (std::size_t i = 0; i < run.size(); ++i) {
     const VisibleRuns& keys = seen.of_rows[i];
     const std::vector<float> row =
         visible_of(std::span(scores).subspan(i * size, size), seen.columns, keys);
     const SoftmaxStatistics statistics = softmax_statistics(row);
-    std::vector<Half> p_row(row.size());
+    std::vector<float> p_row(row.size());
     const float p_scale = tensor_cores.p_scale();
     std::transform(row.begin(), row.end(), p_row.begin(),
-                   [&](float s) { return statistics.p(s, p_scale); });
+                   [&](float s) { return statistics.p(element, s, p_scale); });
     lse[i] = statistics.lse();
-    for_each_part(keys, std::span(p_row), [&](const Range& of_run, std::span<Half> part) {
-      apply_dropout(problem, run[i], of_run.begin, part);
+    for_each_part(keys, std::span(p_row), [&](const Range& of_run, std::span<float> part) {
+      apply_dropout(problem, run[i], of_run.begin, element, part);
     });
-    scatter(p_row, seen.columns, keys, p.row(i));
+    scatter(p_row, seen.columns, keys, p.data() + i * size);
   }
-  return p;
+  return {run.size(), size, p, element};
 }
 
 }  // namespace
 
-ForwardRows unfused_fp16_forward(const Problem& problem, const ForwardInputs& inputs,
-                                 std::span<const QueryRow> rows, const TensorCores& tensor_cores) {
+ForwardRows unfused_forward(const Problem& problem, const ForwardInputs& inputs,
+                            std::span<const QueryRow> rows, const TensorCores& tensor_cores) {
   check_forward(problem, inputs, rows);
   const auto head_dim = static_cast<std::size_t>(problem.head_dim);
   ForwardRows result{std::vector<Half>(rows.size() * head_dim), std::vector<float>(rows.size())};
@@ -76,7 +78,7 @@ ForwardRows unfused_fp16_forward(const Problem& problem, const ForwardInputs& in
                                seen.columns.columns()));
     const float p_scale = tensor_cores.p_scale();
     std::transform(o.begin(), o.end(), &result.o[begin * head_dim],
-                   [p_scale](float value) { return to_half(value / p_scale); });
+                   [&](float value) { return to_input(tensor_cores.element, value / p_scale); });
   });
   return result;
 }

@@ -31,7 +31,7 @@ struct Dropped {
   float operator()(float value) const { return is_kept ? keep_scale * value : 0.0f; }
 };
 
-/// S and dP for some rows, or some columns, of the attention matrix: fp16 numbers.
+/// S and dP for some rows, or some columns, of the attention matrix: numbers of the element type.
 struct ScoreTile {
   std::vector<float> scores, dp;
 };
@@ -50,10 +50,12 @@ struct UnfusedBackward {
   float keep_scale = problem.dropout().keep_scale;
   Visibility visibility = Visibility(problem);
 
+  float rounded(float value) const { return rounded_to(tensor_cores.element, value); }
+
   /// Line 2.
   std::vector<float> matmul_dp(const HalfMatrix& a, const HalfMatrix& b) const {
     std::vector<float> dp = tensor_core_matmul(tensor_cores, a, b);
-    std::transform(dp.begin(), dp.end(), dp.begin(), rounded_to_fp16);
+    for (float& element : dp) element = rounded(element);
     return dp;
   }
 
@@ -126,7 +128,7 @@ struct UnfusedBackward {
       std::vector<float> products(row.scores.size());
       for (std::size_t j = 0; j < products.size(); ++j) {
         const Dropped dropped{row.keep[j] != 0, keep_scale};
-        products[j] = to_float(softmax.p(row.scores[j])) * dropped(row.dp[j]);
+        products[j] = softmax.p(tensor_cores.element, row.scores[j]) * dropped(row.dp[j]);
       }
       statistics[run[i].lse_index(problem)] = {softmax, warp_sum(products)};
     }
@@ -145,32 +147,34 @@ struct UnfusedBackward {
   }
 
   /// Line 4 for one element.
-  Half ds(const QueryStatistics& query, float score, float dropped_dp) const {
-    return to_half(to_float(query.softmax.p(score)) * (dropped_dp - query.delta));
+  float ds(const QueryStatistics& query, float score, float dropped_dp) const {
+    return rounded(query.softmax.p(tensor_cores.element, score) * (dropped_dp - query.delta));
   }
 
-  /// fp16(alpha * matrix), into the rows of a gradient from `first` on.
+  /// rounded(alpha * matrix), into the rows of a gradient from `first` on.
   void store(const std::vector<float>& matrix, float alpha, std::vector<Half>& gradient,
              std::ptrdiff_t first) const {
     std::transform(matrix.begin(), matrix.end(), gradient.begin() + first * problem.head_dim,
-                   [alpha](float value) { return to_half(alpha * value); });
+                   [this, alpha](float value) { return to_half(rounded(alpha * value)); });
   }
 
   /// Line 5.
   void differentiate(std::span<const QueryRow> run) {
     const SeenColumns seen = keys_seen_by(problem, visibility, run);
     const ScoreTile tile = score_tile(run, seen.columns);
-    HalfMatrix ds_tile(run.size(), seen.columns.size());
+    const std::size_t size = seen.columns.size();
+    std::vector<float> all_ds(run.size() * size);
     for (std::size_t i = 0; i < run.size(); ++i) {
       const VisibleRow row = visible_row(tile, seen, i, run[i]);
       const QueryStatistics& query = statistics[run[i].lse_index(problem)];
-      std::vector<Half> ds_row(row.scores.size());
+      std::vector<float> ds_row(row.scores.size());
       for (std::size_t j = 0; j < ds_row.size(); ++j) {
         const Dropped dropped{row.keep[j] != 0, keep_scale};
         ds_row[j] = ds(query, row.scores[j], dropped(row.dp[j]));
       }
-      scatter(ds_row, seen.columns, seen.of_rows[i], ds_tile.row(i));
+      scatter(ds_row, seen.columns, seen.of_rows[i], all_ds.data() + i * size);
     }
+    const HalfMatrix ds_tile(run.size(), size, all_ds, tensor_cores.element);
     const HalfMatrix k = transposed_head_matrix(inputs.k, keys, key_row_of(problem, run.front()),
                                                 seen.columns.columns());
     store(tensor_core_matmul(tensor_cores, ds_tile, k), problem.scale(), gradients.dq,
@@ -200,23 +204,27 @@ struct UnfusedBackward {
     const QueryRow of_head{run.front().batch, head, 0};
     const SeenColumns seen = queries_that_see(problem, visibility, run, head);
     const ScoreTile tile = score_tile(run, of_head, seen.columns);
-    HalfMatrix ds_tile(run.size(), seen.columns.size()), p_tile(run.size(), seen.columns.size());
+    const std::size_t size = seen.columns.size();
+    std::vector<float> all_ds(run.size() * size), all_p(run.size() * size);
     for (std::size_t i = 0; i < run.size(); ++i) {
       const VisibleColumn column = visible_column(tile, seen, i, run[i], of_head);
-      std::vector<Half> p_row(column.scores.size()), ds_row(column.scores.size());
+      std::vector<float> p_row(column.scores.size()), ds_row(column.scores.size());
       for (std::size_t j = 0; j < p_row.size(); ++j) {
         const Dropped dropped{column.keep[j] != 0, keep_scale};
         const QueryStatistics& query = column.queries[j];
-        p_row[j] = to_half(dropped(to_float(query.softmax.p(column.scores[j]))));
+        p_row[j] = rounded(dropped(query.softmax.p(tensor_cores.element, column.scores[j])));
         ds_row[j] = ds(query, column.scores[j], dropped(column.dp[j]));
       }
-      scatter(p_row, seen.columns, seen.of_rows[i], p_tile.row(i));
-      scatter(ds_row, seen.columns, seen.of_rows[i], ds_tile.row(i));
+      scatter(p_row, seen.columns, seen.of_rows[i], all_p.data() + i * size);
+      scatter(ds_row, seen.columns, seen.of_rows[i], all_ds.data() + i * size);
     }
     const auto of_queries = [&](const HostTensor& tensor) {
       return transposed_head_matrix(tensor, queries, of_head, seen.columns.columns());
     };
-    return {std::move(ds_tile), std::move(p_tile), of_queries(inputs.q), of_queries(inputs.d_o)};
+    const ElementType element = tensor_cores.element;
+    return {HalfMatrix(run.size(), size, all_ds, element),
+            HalfMatrix(run.size(), size, all_p, element), of_queries(inputs.q),
+            of_queries(inputs.d_o)};
   }
 
   /// In FP32 over the heads. For one head the bits are those of its product.
@@ -248,8 +256,8 @@ struct UnfusedBackward {
 
 }  // namespace
 
-HalfGradients unfused_fp16_backward(const Problem& problem, const BackwardInputs& inputs,
-                                    const GradientRows& rows, const TensorCores& tensor_cores) {
+HalfGradients unfused_backward(const Problem& problem, const BackwardInputs& inputs,
+                               const GradientRows& rows, const TensorCores& tensor_cores) {
   check_backward(problem, inputs, rows);
   UnfusedBackward backward{problem, inputs, rows, tensor_cores,
                            zero_gradients<Half>(problem, rows)};

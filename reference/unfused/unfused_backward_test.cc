@@ -30,7 +30,7 @@ struct Case {
 
   explicit Case(const Problem& of) : problem(of) {
     const auto queries = all_rows(problem);
-    const ForwardRows forward = unfused_fp16_forward(problem, owned.view(), queries, volta());
+    const ForwardRows forward = unfused_forward(problem, owned.view(), queries, volta());
     lse = forward.lse;  // in row order
     o.resize(problem.q_elements());
     const TensorShape shape = query_shape(problem);
@@ -48,7 +48,7 @@ struct Case {
 
   GradientErrors errors(const BackwardInputs& inputs, const TensorCores& tensor_cores) const {
     const GradientRows rows = all_gradient_rows(problem);
-    return gradient_errors(unfused_fp16_backward(problem, inputs, rows, tensor_cores),
+    return gradient_errors(unfused_backward(problem, inputs, rows, tensor_cores),
                            exact_backward(problem, inputs, rows));
   }
 };
@@ -65,8 +65,8 @@ TEST(UnfusedBackward, TwoQueriesOfTwoKeysByHand) {
   const Half zero = to_half(0), one = to_half(1);
   const std::vector<Half> identity = {one, zero, zero, one};
   const std::vector<Half> v = {one, to_half(2), to_half(3), to_half(4)};
-  const HalfGradients gradients = unfused_fp16_backward(problem, {identity, identity, v, identity},
-                                                        all_gradient_rows(problem), volta());
+  const HalfGradients gradients = unfused_backward(problem, {identity, identity, v, identity},
+                                                   all_gradient_rows(problem), volta());
   const float a = 0.375f * std::log(3.0f);
   const float dq[] = {-a, a, -a, a}, dk[] = {-a, -a, a, a}, dv[] = {0.75f, 0.25f, 0.25f, 0.75f};
   for (std::size_t i = 0; i < 4; ++i) {
@@ -97,6 +97,25 @@ TEST(UnfusedBackward, IsAsCloseAsFp16IntermediatesAllow) {
 }
 
 // Relative to the largest gradient: if a query sees one key, dQ and dK are only rounding errors.
+TEST(UnfusedBackward, Bf16IntermediatesCostThreeDigitsMore) {
+  Problem problem;
+  problem.heads = 2;
+  problem.heads_k = 1;
+  problem.seqlen_q = problem.seqlen_k = 80;
+  problem.mask = MaskSpec::causal();
+  Case c(problem);
+  c.owned = make_inputs(problem, Distribution::kNormal, 4, 1.0f, ElementType::kBf16);
+  c.d_o = make_gradient_input(problem, Distribution::kNormal, 4, ElementType::kBf16);
+  const GradientErrors fp16 = c.errors(c.inputs(), volta());
+  const GradientErrors bf16 =
+      c.errors(c.inputs(), {volta().profile, Accumulator::kFp32, 0, ElementType::kBf16});
+  for (const auto& [of_bf16, of_fp16] :
+       {std::pair(bf16.dq, fp16.dq), std::pair(bf16.dk, fp16.dk), std::pair(bf16.dv, fp16.dv)}) {
+    EXPECT_GE(of_bf16.rel_l2, 4 * of_fp16.rel_l2);  // 8 times, about
+    EXPECT_LE(of_bf16.rel_l2, 16 * of_fp16.rel_l2);
+  }
+}
+
 TEST(UnfusedBackward, IsCloseToExactUnderEveryMask) {
   for (const auto& [seqlen_q, seqlen_k] : {std::pair{70, 70}, {33, 129}, {129, 33}}) {
     for (const MaskSpec& mask : kTestMasks) {
@@ -114,7 +133,7 @@ TEST(UnfusedBackward, DropsTheElementsThatExactDrops) {
   // One query: row j of dV comes from the element (0, j) only.
   const Case of({1, 1, 1, 64, 8, MaskSpec::full(), /*dropout_p=*/0.3f, 0.0f, /*seed=*/6});
   const GradientRows rows = all_gradient_rows(of.problem);
-  const HalfGradients unfused = unfused_fp16_backward(of.problem, of.inputs(), rows, volta());
+  const HalfGradients unfused = unfused_backward(of.problem, of.inputs(), rows, volta());
   const ExactGradients exact = exact_backward(of.problem, of.inputs(), rows);
   for (std::size_t i = 0; i < exact.dv.size(); i += 8) {
     EXPECT_EQ(to_float(unfused.dv[i]) != 0.0f, exact.dv[i] != 0.0);
@@ -125,7 +144,7 @@ TEST(UnfusedBackward, AQueryWithoutAKeyMakesNoNan) {
   const Case of({1, 2, 5, 3, 64, MaskSpec::causal(), 0.1f, 0.0f, /*seed=*/6});
   for (const BackwardInputs& inputs : {of.inputs(), of.inputs_with_forward()}) {
     const HalfGradients gradients =
-        unfused_fp16_backward(of.problem, inputs, all_gradient_rows(of.problem), volta());
+        unfused_backward(of.problem, inputs, all_gradient_rows(of.problem), volta());
     for (std::size_t i = 0; i < 2 * 64; ++i) EXPECT_EQ(to_float(gradients.dq[i]), 0.0f);
     for (const auto* gradient : {&gradients.dq, &gradients.dk, &gradients.dv}) {
       for (const Half x : *gradient) EXPECT_TRUE(std::isfinite(to_float(x)));
@@ -137,9 +156,9 @@ TEST(UnfusedBackward, ARowAloneIsThatAmongOthers) {
   const Case of({2, 3, 70, 90, 64, MaskSpec::causal(), 0.1f, 0.0f, /*seed=*/6});
   for (const BackwardInputs& inputs : {of.inputs(), of.inputs_with_forward()}) {
     const HalfGradients all =
-        unfused_fp16_backward(of.problem, inputs, all_gradient_rows(of.problem), volta());
+        unfused_backward(of.problem, inputs, all_gradient_rows(of.problem), volta());
     const HalfGradients alone =
-        unfused_fp16_backward(of.problem, inputs, {{{1, 0, 69}}, {{0, 2, 41}}}, volta());
+        unfused_backward(of.problem, inputs, {{{1, 0, 69}}, {{0, 2, 41}}}, volta());
     expect_same_bits(alone.dq, &all.dq[(3 * 70 + 69) * 64]);
     expect_same_bits(alone.dk, &all.dk[(2 * 90 + 41) * 64]);
     expect_same_bits(alone.dv, &all.dv[(2 * 90 + 41) * 64]);
@@ -149,14 +168,13 @@ TEST(UnfusedBackward, ARowAloneIsThatAmongOthers) {
 TEST(UnfusedBackward, ReadsEveryLayoutInPlace) {
   const Case of({2, 3, 40, 50, 64, MaskSpec::window(17), 0.1f, 0.0f, /*seed=*/6});
   const GradientRows rows = all_gradient_rows(of.problem);
-  const HalfGradients want =
-      unfused_fp16_backward(of.problem, of.inputs_with_forward(), rows, volta());
+  const HalfGradients want = unfused_backward(of.problem, of.inputs_with_forward(), rows, volta());
   for (const TestLayout layout : kTestLayouts) {
     const TensorShape queries = query_shape(of.problem), keys = key_shape(of.problem);
     const LaidOutTensor q(of.owned.q, queries, layout), k(of.owned.k, keys, layout);
     const LaidOutTensor v(of.owned.v, keys, layout), d_o(of.d_o, queries, layout);
     const LaidOutTensor o(of.o, queries, layout);
-    const HalfGradients got = unfused_fp16_backward(
+    const HalfGradients got = unfused_backward(
         of.problem, {q.tensor(), k.tensor(), v.tensor(), d_o.tensor(), o.tensor(), of.lse}, rows,
         volta());
     expect_same_bits(got.dq, want.dq.data());

@@ -13,7 +13,7 @@ constexpr std::size_t kLanes = 32;
 std::vector<float> unfused_scores(const Problem& problem, const HalfMatrix& a, const HalfMatrix& b,
                                   const TensorCores& tensor_cores) {
   std::vector<float> scores = tensor_core_matmul(tensor_cores, a, b);
-  for (float& score : scores) score = rounded_to_fp16(problem.scale() * score);
+  for (float& score : scores) score = rounded_to(tensor_cores.element, problem.scale() * score);
   return scores;
 }
 

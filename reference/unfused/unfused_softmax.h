@@ -1,5 +1,5 @@
-// The softmax of the unfused fp16 computation (unfused.h), shared by its forward and backward pass:
-// fp32 arithmetic on scores and probabilities that are rounded to fp16.
+// The softmax of the unfused computation (unfused.h), shared by its forward and backward pass: fp32
+// arithmetic on scores and probabilities that are rounded to the element type.
 #pragma once
 
 #include <cmath>
@@ -13,10 +13,7 @@
 
 namespace sparkbench {
 
-/// `value` after a store to fp16 memory.
-inline float rounded_to_fp16(float value) { return to_float(to_half(value)); }
-
-/// fp16(scale * A B^T), [a.rows(), b.rows()]: S or, for keys by queries, its transpose.
+/// rounded(scale * A B^T), [a.rows(), b.rows()]: S or, for keys by queries, its transpose.
 std::vector<float> unfused_scores(const Problem& problem, const HalfMatrix& a, const HalfMatrix& b,
                                   const TensorCores& tensor_cores);
 
@@ -29,9 +26,9 @@ struct SoftmaxStatistics {
   float sum = 0.0f;
 
   float lse() const { return max + std::log(sum); }
-  /// fp16(scale * exp(score - max) / sum)
-  Half p(float score, float scale = 1.0f) const {
-    return to_half(scale * (std::exp(score - max) / sum));
+  /// rounded(scale * exp(score - max) / sum)
+  float p(ElementType element, float score, float scale = 1.0f) const {
+    return rounded_to(element, scale * (std::exp(score - max) / sum));
   }
 };
 

@@ -15,8 +15,8 @@ TEST(SoftmaxStatistics, OfThreeScoresByHand) {
   const SoftmaxStatistics statistics = softmax_statistics(std::vector<float>{0.0f, ln3, 0.0f});
   EXPECT_EQ(statistics.max, ln3);
   EXPECT_LE(std::abs(statistics.lse() - std::log(5.0f)), 1e-6f);
-  EXPECT_EQ(statistics.p(0.0f).bits, to_half(0.2f).bits);
-  EXPECT_EQ(statistics.p(ln3).bits, to_half(0.6f).bits);
+  EXPECT_EQ(statistics.p(ElementType::kFp16, 0.0f), to_float(to_half(0.2f)));
+  EXPECT_EQ(statistics.p(ElementType::kFp16, ln3), to_float(to_half(0.6f)));
 }
 
 TEST(SoftmaxStatistics, OfNoScoresHaveMinusInfinityForLse) {

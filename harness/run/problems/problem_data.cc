@@ -74,7 +74,7 @@ const ErrorMetrics& ProblemData::unfused_error(const TensorCores& tensor_cores) 
   if (const auto known = unfused_errors_.find(key); known != unfused_errors_.end()) {
     return known->second;
   }
-  const ForwardRows unfused = unfused_fp16_forward(problem_, inputs(), plan_.rows, tensor_cores);
+  const ForwardRows unfused = unfused_forward(problem_, inputs(), plan_.rows, tensor_cores);
   return unfused_errors_.emplace(key, error_of(unfused)).first->second;
 }
 
@@ -151,10 +151,10 @@ const GradientErrors& GradientData::unfused_errors(const TensorCores& tensor_cor
   BackwardInputs from = inputs();
   if (after == After::kOwnForward) {
     const std::vector<QueryRow>& rows = data_.plan().rows;
-    forward = forward_with(rows, unfused_fp16_forward(problem, data_.inputs(), rows, tensor_cores));
+    forward = forward_with(rows, unfused_forward(problem, data_.inputs(), rows, tensor_cores));
     from = inputs_after(forward);
   }
-  const HalfGradients unfused = unfused_fp16_backward(problem, from, plan_.rows, tensor_cores);
+  const HalfGradients unfused = unfused_backward(problem, from, plan_.rows, tensor_cores);
   return unfused_errors_.emplace(key, errors_of(unfused)).first->second;
 }
 

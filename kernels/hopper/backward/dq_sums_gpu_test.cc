@@ -50,7 +50,7 @@ TEST_P(HopperDqSumsGpu, AreThoseOfTheDefinition) {
       expect_same_but_for_order(summed, run(made, DqForm::kAlone));
       const GradientRows rows = all_gradient_rows(problem);
       const ExactGradients want = exact_backward(problem, made.view(), rows);
-      const HalfGradients unfused = unfused_fp16_backward(
+      const HalfGradients unfused = unfused_backward(
           problem, made.view(), rows, {arithmetic_profile("hopper"), Accumulator::kFp32});
       EXPECT_EQ(why_incorrect(
                     gradient_errors(

@@ -52,8 +52,8 @@ inline void expect_correct(const Problem& problem, RowForm form, const OwnedInpu
   expect_clean(outputs.report);
   const std::vector<QueryRow> rows = all_rows(problem);
   const ExactRows want = exact_forward(problem, inputs.view(), rows);
-  const ForwardRows unfused = unfused_fp16_forward(
-      problem, inputs.view(), rows, {arithmetic_profile("hopper"), Accumulator::kFp32});
+  const ForwardRows unfused = unfused_forward(problem, inputs.view(), rows,
+                                              {arithmetic_profile("hopper"), Accumulator::kFp32});
   const ErrorMetrics error =
       error_metrics(gather_rows(problem, outputs.o, outputs.lse, rows), want);
   EXPECT_EQ(why_incorrect(error, error_metrics(unfused, want), {}), "")
