@@ -35,16 +35,15 @@ struct Sums {
   }
 };
 
-/// The unit in the last place of fp16 at `value`, after rounding to fp16.
-double unit_of_half(double value) {
-  constexpr int kFractionBits = 10, kLeastExponent = -24;
+/// The unit in the last place at a number: at least 2^-24, fp16's least and what the host keeps.
+double unit_at(ElementType element, double value) {
   constexpr double kLargestHalf = 65504.0;
-  constexpr double kLeastHalf = 0x1p-24;
+  constexpr double kLeast = 0x1p-24;
   const double size =
-      std::max<double>(std::abs(to_float(to_half(static_cast<float>(value)))), kLeastHalf);
+      std::max<double>(std::abs(to_float(to_input(element, static_cast<float>(value)))), kLeast);
   int exponent = 0;  // size is in [2^(exponent - 1), 2^exponent)
   std::frexp(std::min(size, kLargestHalf), &exponent);
-  return std::ldexp(1.0, std::max(exponent - 1 - kFractionBits, kLeastExponent));
+  return std::max(std::ldexp(unit_of(element), exponent - 1), kLeast);
 }
 
 void void_metrics(ErrorMetrics& metrics) {
@@ -66,7 +65,8 @@ void add_nonfinite(ErrorMetrics& metrics, std::size_t index, double got, double 
   metrics.worst_want = want;
 }
 
-void add_element(ErrorMetrics& metrics, Sums& sums, std::size_t index, double got, double want) {
+void add_element(ErrorMetrics& metrics, Sums& sums, std::size_t index, double got, double want,
+                 ElementType element) {
   if (!std::isfinite(got) || !std::isfinite(want)) {
     add_nonfinite(metrics, index, got, want);
     return;
@@ -89,7 +89,7 @@ void add_element(ErrorMetrics& metrics, Sums& sums, std::size_t index, double go
   sums.want_abs += std::abs(want);
   sums.want_squares += want * want;
   sums.got_squares += got * got;
-  const double unit = unit_of_half(want);
+  const double unit = unit_at(element, want);
   metrics.unit_max = std::max(metrics.unit_max, unit);
   sums.unit_squares += unit * unit;
 }
@@ -141,7 +141,7 @@ ErrorMetrics metrics_of(std::size_t size, const Got& got, std::span<const double
   for (std::size_t i = 0, row = 0; i < size; ++row) {
     Sums of_row;
     for (const std::size_t end = i + columns; i < end; ++i) {
-      add_element(metrics, of_row, i, got(i), want[i]);
+      add_element(metrics, of_row, i, got(i), want[i], rows.element);
     }
     if (rows.count != 0) add_row(metrics, row, of_row);
     sums.add(of_row, rows.weights.empty() ? 1.0 : rows.weights[row]);
@@ -174,16 +174,21 @@ ErrorMetrics error_metrics(std::span<const Half> got, std::span<const double> wa
 }
 
 ErrorMetrics error_metrics(const ForwardRows& got, const ExactRows& want,
-                           std::span<const double> row_weights) {
+                           std::span<const double> row_weights, ElementType element) {
   if (got.lse.size() != want.lse.size()) {
     throw std::invalid_argument(
         fmt::format("{} computed rows against {} exact ones", got.lse.size(), want.lse.size()));
   }
   ErrorMetrics metrics =
-      error_metrics(std::span<const Half>(got.o), want.o, {want.lse.size(), row_weights});
+      error_metrics(std::span<const Half>(got.o), want.o, {want.lse.size(), row_weights, element});
   for (std::size_t i = 0; i < want.lse.size(); ++i) add_lse(metrics, got.lse[i], want.lse[i]);
   if (metrics.nonfinite != 0) void_metrics(metrics);
   return metrics;
+}
+
+Tolerance tolerance_in(ElementType element, Tolerance of_fp16) {
+  const double times = unit_of(element) / unit_of(ElementType::kFp16);
+  return {of_fp16.ratio, times * of_fp16.floor, std::min(1.0, times * of_fp16.most)};
 }
 
 std::string why_incorrect(const ErrorMetrics& kernel, const ErrorMetrics& unfused,

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "reference/exact/exact.h"
+#include "reference/tensors/element_type.h"
 #include "reference/tensors/forward_rows.h"
 
 namespace sparkbench {
@@ -17,6 +18,7 @@ struct CheckedRows {
   /// How many rows of the whole tensor each row represents; 0 leaves it out of sums and means.
   /// Empty: 1 each.
   std::span<const double> weights = {};
+  ElementType element = ElementType::kFp16;  // whose units in the last place are allowed
 };
 
 /// Errors of `got` against `want`. Sums and means over elements use the weight of the element's
@@ -52,8 +54,8 @@ struct ErrorMetrics {
   double want_max_abs = 0.0;      // the largest finite |want|
   double want_rms = 0.0;          // sqrt(mean want^2) of the same elements
   double lse_want_max_abs = 0.0;  // the largest finite |want| of LSE
-  double unit_max = 0.0;          // the largest unit in the last place of fp16 at a finite want
-  double unit_rms = 0.0;          // sqrt(mean unit^2); 2^-24 at a subnormal or zero want
+  double unit_max = 0.0;          // the largest unit in the last place at a finite want
+  double unit_rms = 0.0;          // sqrt(mean unit^2); at least 2^-24
   double given_max = 0.0;         // how much the gradient changes per unit in the last place of O,
   double given_rms = 0.0;         // from which it is computed; 0 if not requested
 };
@@ -61,7 +63,8 @@ struct ErrorMetrics {
 /// Throws std::invalid_argument if the sizes differ or a row has no weight. In LSE -inf equals -inf
 /// and NaN equals NaN.
 ErrorMetrics error_metrics(const ForwardRows& got, const ExactRows& want,
-                           std::span<const double> row_weights = {});
+                           std::span<const double> row_weights = {},
+                           ElementType element = ElementType::kFp16);
 
 /// One tensor without LSE, in any type.
 ErrorMetrics error_metrics(std::span<const float> got, std::span<const double> want,
@@ -72,7 +75,7 @@ ErrorMetrics error_metrics(std::span<const Half> got, std::span<const double> wa
 /// FlashAttention's test rule: err(kernel) <= ratio * err(unfused, same dtype) + floor.
 struct Tolerance {
   double ratio = 2.0;
-  /// Relative to the largest |want|: half a unit in the last place of fp16. The rule always allows
+  /// Relative to the largest |want|: half a unit in the last place. The rule always allows
   /// at least one unit of the elements themselves (unit_max, unit_rms).
   double floor = 0x1p-11;
   /// The cap on ratio * err(unfused), in the mean over elements (rel_l2, rmse). An unfused
@@ -80,6 +83,9 @@ struct Tolerance {
   /// times `most`: the largest of a million normal errors is five times their root mean square.
   double most = 0x1p-5;
 };
+
+/// Each part of a tolerance for fp16, for this type: bf16 has eight times the unit.
+Tolerance tolerance_in(ElementType element, Tolerance of_fp16);
 
 /// Empty if the kernel is correct. Otherwise describes the first condition that fails:
 ///

@@ -265,5 +265,30 @@ TEST(ErrorRatio, ComparesRelL2) {
   EXPECT_EQ(error_ratio(with_errors(1.0, 0, 0), with_errors(0.0, 0, 0)), kInfinity);
 }
 
+TEST(ErrorMetrics, UnitsAreThoseOfTheElementType) {
+  const std::vector<double> want = {1.0, 3.0, 0x1p-20, 0.0};
+  const std::vector<float> got(want.begin(), want.end());
+  const auto units = [&](ElementType element) {
+    const ErrorMetrics metrics = error_metrics(got, want, {0, {}, element});
+    return std::pair(metrics.unit_max, metrics.unit_rms);
+  };
+  const double least = 0x1p-24;  // of a small want, in both types
+  EXPECT_EQ(units(ElementType::kFp16).first, 0x1p-9);
+  EXPECT_DOUBLE_EQ(units(ElementType::kFp16).second,
+                   std::sqrt((0x1p-20 + 0x1p-18 + 2 * least * least) / 4));
+  EXPECT_EQ(units(ElementType::kBf16).first, 0x1p-6);
+  EXPECT_DOUBLE_EQ(units(ElementType::kBf16).second,
+                   std::sqrt((0x1p-14 + 0x1p-12 + 2 * least * least) / 4));
+}
+
+TEST(ErrorMetrics, Bf16AllowsEightTimesAsMuch) {
+  const Tolerance bf16 = tolerance_in(ElementType::kBf16, {2.0, 0x1p-11, 0x1p-5});
+  EXPECT_EQ(bf16.ratio, 2.0);
+  EXPECT_EQ(bf16.floor, 0x1p-8);
+  EXPECT_EQ(bf16.most, 0x1p-2);
+  EXPECT_EQ(tolerance_in(ElementType::kBf16, {2.0, 0.0, 0.5}).most, 1.0);
+  EXPECT_EQ(tolerance_in(ElementType::kFp16, {3.0, 0x1p-9, 0x1p-4}).floor, 0x1p-9);
+}
+
 }  // namespace
 }  // namespace sparkbench

@@ -61,6 +61,12 @@ constexpr AxisAccess kPassAccess = {
       parse_name(std::get<std::string>(value), problem.pass);
     }};
 
+constexpr AxisAccess kElementAccess = {
+    [](const CaseProblem& problem) { return AxisValue(std::string(name_of(problem.element))); },
+    [](CaseProblem& problem, const AxisValue& value) {
+      parse_name(std::get<std::string>(value), problem.element);
+    }};
+
 constexpr AxisAccess kDropoutScaleAccess = {
     [](const CaseProblem& problem) {
       return AxisValue(std::string(name_of(problem.dropout_scale)));
@@ -143,6 +149,11 @@ std::vector<std::string> parse_dropout_scales(std::string_view flag, std::string
   return select_names(flag, text, names);
 }
 
+std::vector<std::string> parse_elements(std::string_view flag, std::string_view text) {
+  static const std::array<std::string, 2> names = {"fp16", "bf16"};
+  return select_names(flag, text, names);
+}
+
 std::vector<std::string> parse_inputs(std::string_view flag, std::string_view text) {
   static const std::array<std::string, 3> names = {"normal", "uniform", "outliers"};
   return select_names(flag, text, names);
@@ -207,6 +218,15 @@ std::vector<Axis> make_rows() {
        .id = {.prefix = "x", .usual = {1}},
        .is_of_tensors = true,
        .is_of_case = true,
+       .is_studied = false},
+      {.name = "dtype",
+       .flag = "--dtype",
+       .help = "type of q, k, v and of the outputs; our kernels compute in fp16 only",
+       .allowed = "fp16, bf16",
+       .initial = "fp16",
+       .parse = list_of<parse_elements>,
+       .access = kElementAccess,
+       .id = {.usual = {"fp16"}},
        .is_studied = false},
       {.name = "head_dim",
        .flag = "--headdim",

@@ -8,6 +8,7 @@
 
 #include "kernels/problem/attention.h"
 #include "reference/encoder/layer_shape.h"
+#include "reference/tensors/element_type.h"
 
 namespace sparkbench {
 
@@ -17,6 +18,7 @@ struct CaseProblem : Problem {
   CaseProblem(Pass of_pass, const Problem& problem) : Problem(problem), pass(of_pass) {}
 
   Pass pass = Pass::kForward;
+  ElementType element = ElementType::kFp16;  // fp16 in records older than the choice
   // Empty in records older than the choice of inputs.
   std::optional<std::string> input = "normal";  // "uniform", "outliers", or "tensors": the user's
   std::optional<int> input_scale = 1;           // of q, k and v; empty for the user's tensors

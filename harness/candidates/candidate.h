@@ -40,6 +40,7 @@ struct HostWork {
 /// A problem in a GPU's memory. It outlives everything that is prepared for it.
 struct GpuWork {
   const Problem& problem;
+  ElementType element;  // of all tensors but LSE, whatever the pointers' type says
   const RunOptions& options;
   ForwardTensors forward;    // of Problem::packed() if there are lengths
   BackwardTensors backward;  // null pointers if no backward pass will run
@@ -95,6 +96,8 @@ class Candidate {
   /// Whether its device can compute a pass of the problem with it, as far as is known before
   /// trying. The reason is a complete sentence.
   virtual Support supports(const Problem& problem, Pass pass) const = 0;
+  /// The same for a case and its element type: fp16 only, unless the candidate says otherwise.
+  virtual Support supports_case(const CaseProblem& problem) const;
   /// Device memory in addition to the tensors, before anything is allocated, as far as it is known.
   virtual std::uint64_t workspace_bytes(const Problem& problem, Pass pass,
                                         bool is_deterministic) const = 0;

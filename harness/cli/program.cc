@@ -31,14 +31,14 @@ namespace {
 struct FlagNote {
   std::string_view flag, note;
 };
-constexpr std::string_view kFp16Alone =
-    "kernels take fp16 and give fp16, and there is nothing to choose; tensors of --tensors may be "
-    "BF16 or F32, and are rounded";
+constexpr std::string_view kDtype =
+    "--dtype fp16,bf16 names the type of tensors where attention is measured by itself; layers are "
+    "computed in fp16; tensors of --tensors may be F16, BF16 or F32, and are rounded";
 constexpr FlagNote kNotes[] = {
-    {"--dtype", kFp16Alone},
-    {"--precision", kFp16Alone},
-    {"--bf16", kFp16Alone},
-    {"--fp16", kFp16Alone},
+    {"--dtype", kDtype},
+    {"--precision", kDtype},
+    {"--bf16", kDtype},
+    {"--fp16", kDtype},
 };
 
 std::vector<std::string> flags_of(const CLI::App& command) {

@@ -12,9 +12,16 @@ constexpr int kThreads = 256;
 constexpr std::int64_t kMostBlocks = 1 << 16;  // each thread strides over the rest
 
 __device__ float value(Half half) { return __half2float(__ushort_as_half(half.bits)); }
+__device__ float value(Bf16 number) {
+  return __uint_as_float(static_cast<unsigned>(number.bits) << 16);
+}
 __device__ float value(float number) { return number; }
 __device__ void assign(Half& to, float number) {
   to.bits = __half_as_ushort(__float2half_rn(number));
+}
+/// A variant is a bf16 number or its negative: it needs no rounding.
+__device__ void assign(Bf16& to, float number) {
+  to.bits = static_cast<std::uint16_t>(__float_as_uint(number) >> 16);
 }
 __device__ void assign(float& to, float number) { to = number; }
 
@@ -91,6 +98,7 @@ void enqueue_variant(cudaStream_t stream, T* to, const T* from, const RowShape& 
   CUDA_CHECK(cudaGetLastError());
 }
 template void enqueue_variant(cudaStream_t, Half*, const Half*, const RowShape&, const Variant&);
+template void enqueue_variant(cudaStream_t, Bf16*, const Bf16*, const RowShape&, const Variant&);
 template void enqueue_variant(cudaStream_t, float*, const float*, const RowShape&, const Variant&);
 
 template <class T>
@@ -104,6 +112,8 @@ void enqueue_count_different(cudaStream_t stream, const T* got, const T* want,
   CUDA_CHECK(cudaGetLastError());
 }
 template void enqueue_count_different(cudaStream_t, const Half*, const Half*, const RowShape&,
+                                      const Variant&, const Allowance&, unsigned long long*);
+template void enqueue_count_different(cudaStream_t, const Bf16*, const Bf16*, const RowShape&,
                                       const Variant&, const Allowance&, unsigned long long*);
 template void enqueue_count_different(cudaStream_t, const float*, const float*, const RowShape&,
                                       const Variant&, const Allowance&, unsigned long long*);

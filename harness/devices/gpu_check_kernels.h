@@ -28,7 +28,12 @@ struct Allowance {
   float absolute, relative;
 };
 
-/// `to` becomes the variant of `from`. T is Half or float.
+/// A bf16 number in a tensor.
+struct Bf16 {
+  std::uint16_t bits;
+};
+
+/// `to` becomes the variant of `from`. T is Half, Bf16 or float.
 template <class T>
 void enqueue_variant(cudaStream_t stream, T* to, const T* from, const RowShape& shape,
                      const Variant& variant);

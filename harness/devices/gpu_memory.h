@@ -11,7 +11,7 @@
 
 namespace sparkbench {
 
-inline constexpr int kPoisonByte = 0x7f;  // 0x7f7f is a NaN in fp16; 0x7f7f7f7f is 3e38 in fp32
+inline constexpr int kPoisonByte = 0xff;  // a NaN in fp16, bf16 and fp32
 
 /// Aligned to 256 bytes, freed with the pointer, and full of NaNs, so that a kernel that takes it
 /// to be zero fails. Throws OutOfDeviceMemory.

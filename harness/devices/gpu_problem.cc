@@ -75,9 +75,13 @@ bool same_bytes(const PassOutputs& a, const PassOutputs& b) {
          same_bytes(a.dk, b.dk) && same_bytes(a.dv, b.dv);
 }
 
-bool holds(const DeviceBuffer& buffer, std::span<const Half> host) {
-  const std::vector<Half> now = download<Half>(buffer);
-  return std::memcmp(now.data(), host.data(), host.size_bytes()) == 0;
+/// Uploads what the host keeps.
+void upload_input(const DeviceBuffer& buffer, ElementType element, std::span<const Half> kept) {
+  upload(buffer, std::span<const Half>(as_kernel_has(element, kept)));
+}
+
+bool holds(const DeviceBuffer& buffer, ElementType element, std::span<const Half> kept) {
+  return same_bytes(download<Half>(buffer), as_kernel_has(element, kept));
 }
 
 class GpuProblem : public LoadedProblem {
@@ -114,7 +118,9 @@ class GpuProblem : public LoadedProblem {
     RunOutcome outcome;
     outcome.prepare_s = prepare_s;
     outcome.is_bitwise_repeatable = same_bytes(first, outputs);
+    keep_verified(candidate, options.method, outputs);
     if (options.keeps_outputs && options.pass == Pass::kBackward) download_forward(outputs);
+    outputs = as_host_keeps(data_.element(), std::move(outputs));
     if (prepared.own_outputs) outcome.has_lse = prepared.located->lse != nullptr;
     if (!outputs.o.empty()) {
       outcome.rows = gather_rows(data_.problem(), outputs.o, outputs.lse, data_.plan().rows);
@@ -124,8 +130,7 @@ class GpuProblem : public LoadedProblem {
                                            gradients_->plan().rows);
     }
     outcome.violation = find_violation(options.pass);
-    if (options.keeps_outputs) outcome.outputs = outputs;
-    keep_verified(candidate, options.method, std::move(outputs));
+    if (options.keeps_outputs) outcome.outputs = std::move(outputs);
     outcome.workspace_bytes = prepared.workspace_bytes;
     outcome.peak_bytes =
         tensor_bytes_ + (prepared.more_peak_bytes
@@ -250,7 +255,7 @@ class GpuProblem : public LoadedProblem {
 
   /// `options` must outlive the result.
   Prepared prepare(const Candidate& candidate, const RunOptions& options) const {
-    return candidate.prepare({data_.problem(), options, forward_tensors(),
+    return candidate.prepare({data_.problem(), data_.element(), options, forward_tensors(),
                               buffers_ ? backward_tensors() : BackwardTensors{},
                               offsets_ ? offsets_->lengths() : PackedLengths{}, stream_.get(),
                               cublas_, allocate_for_candidate, upload_for_candidate});
@@ -263,19 +268,23 @@ class GpuProblem : public LoadedProblem {
   }
 
   void upload_inputs() {
-    upload(q_, data_.inputs().q);
-    upload(k_, data_.inputs().k);
-    upload(v_, data_.inputs().v);
-    if (gradients_ != nullptr) upload(buffers_->d_o, std::span<const Half>(gradients_->d_o()));
+    const ElementType element = data_.element();
+    upload_input(q_, element, data_.inputs().q);
+    upload_input(k_, element, data_.inputs().k);
+    upload_input(v_, element, data_.inputs().v);
+    if (gradients_ != nullptr) upload_input(buffers_->d_o, element, gradients_->d_o());
   }
 
   /// What a pass wrote that it may only read, or not touch. The device must be idle.
   std::string find_violation(Pass pass) const {
     const ForwardInputs inputs = data_.inputs();
-    if (!holds(q_, inputs.q)) return "its input q";
-    if (!holds(k_, inputs.k)) return "its input k";
-    if (!holds(v_, inputs.v)) return "its input v";
-    if (pass != Pass::kForward && !holds(buffers_->d_o, gradients_->d_o())) return "its input dO";
+    const ElementType element = data_.element();
+    if (!holds(q_, element, inputs.q)) return "its input q";
+    if (!holds(k_, element, inputs.k)) return "its input k";
+    if (!holds(v_, element, inputs.v)) return "its input v";
+    if (pass != Pass::kForward && !holds(buffers_->d_o, element, gradients_->d_o())) {
+      return "its input dO";
+    }
     if (!o_.is_intact()) return "memory around o";
     if (!lse_.is_intact()) return "memory around lse";
     if (!buffers_) return "";
@@ -297,13 +306,13 @@ class GpuProblem : public LoadedProblem {
             is_lse};
   }
   CheckedTensor queries(std::string name, void* data, unsigned signs) const {
-    return {std::move(name), data, false, shape_of(false, false), false, signs};
+    return {std::move(name), data, false, data_.element(), shape_of(false, false), false, signs};
   }
   CheckedTensor keys(std::string name, void* data, unsigned signs) const {
-    return {std::move(name), data, false, shape_of(false, true), true, signs};
+    return {std::move(name), data, false, data_.element(), shape_of(false, true), true, signs};
   }
   CheckedTensor lse() const {
-    return {"lse", lse_.as<void>(), true, shape_of(true, false), false, kNoSign};
+    return {"lse", lse_.as<void>(), true, data_.element(), shape_of(true, false), false, kNoSign};
   }
 
   using TensorCopies = std::vector<std::shared_ptr<const TensorCopy>>;

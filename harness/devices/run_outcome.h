@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/run/problems/problem_data.h"
@@ -27,6 +28,14 @@ struct PassOutputs {
   std::vector<Half> o, dq, dk, dv;
   std::vector<float> lse;
 };
+
+/// Outputs in the words of this type, as the host keeps them (element_type.h).
+inline PassOutputs as_host_keeps(ElementType element, PassOutputs outputs) {
+  for (std::vector<Half>* tensor : {&outputs.o, &outputs.dq, &outputs.dk, &outputs.dv}) {
+    *tensor = as_host_keeps(element, std::move(*tensor));
+  }
+  return outputs;
+}
 
 /// The result of one candidate on one problem.
 struct RunOutcome {

@@ -11,9 +11,9 @@
 namespace sparkbench {
 namespace {
 
-/// Allowed difference, relative to an element and to the root mean square of its tensor. Sums in
-/// another order differ by less. Rounding to fp16 alone is 2^-11.
-constexpr float kAllowed = 0x1p-8f;
+/// Allowed difference in units in the last place, relative to an element and to the root mean
+/// square of its tensor. Sums in another order differ by less. Rounding is half a unit.
+constexpr double kAllowedUnits = 4;
 
 std::int64_t elements_of(const RowShape& shape) {
   return shape.batch * shape.rows * shape.heads * shape.dim;
@@ -25,6 +25,7 @@ std::size_t bytes_of(const CheckedTensor& tensor) {
 }
 
 float as_float(Half value) { return to_float(value); }
+float as_float(Bf16 value) { return float_from_bits(static_cast<std::uint32_t>(value.bits) << 16); }
 float as_float(float value) { return value; }
 
 /// Leaves out elements that are not finite.
@@ -40,21 +41,27 @@ double root_mean_square(const void* on_device, std::size_t bytes) {
   return std::sqrt(sum / static_cast<double>(std::max<std::size_t>(host.size(), 1)));
 }
 
-Allowance allowance_for(const TensorCopy& output) {
-  const std::size_t bytes = bytes_of(output.tensor());
-  const double scale = output.tensor().is_lse ? root_mean_square<float>(output.data(), bytes)
-                                              : root_mean_square<Half>(output.data(), bytes);
-  return {static_cast<float>(kAllowed * scale), kAllowed};
-}
-
 /// Calls f(typed data of `to`, typed data of `from`).
 template <class F>
 void with_type(const CheckedTensor& to, const void* from, F f) {
   if (to.is_lse) {
     f(static_cast<float*>(to.data), static_cast<const float*>(from));
+  } else if (to.element == ElementType::kBf16) {
+    f(static_cast<Bf16*>(to.data), static_cast<const Bf16*>(from));
   } else {
     f(static_cast<Half*>(to.data), static_cast<const Half*>(from));
   }
+}
+
+Allowance allowance_for(const TensorCopy& output) {
+  const CheckedTensor& tensor = output.tensor();
+  double scale = 0;
+  with_type(tensor, output.data(), [&]<class T>(T*, const T* data) {
+    scale = root_mean_square<T>(data, bytes_of(tensor));
+  });
+  const double allowed =
+      kAllowedUnits * unit_of(tensor.is_lse ? ElementType::kFp16 : tensor.element);
+  return {static_cast<float>(allowed * scale), static_cast<float>(allowed)};
 }
 
 /// Whether every head has the same mask.

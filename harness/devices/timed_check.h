@@ -18,6 +18,7 @@
 #include "harness/devices/gpu_check_kernels.h"
 #include "harness/devices/run_outcome.h"
 #include "kernels/machine/cuda_resources.h"
+#include "reference/tensors/element_type.h"
 
 namespace sparkbench {
 
@@ -28,7 +29,8 @@ enum SignOf : unsigned { kNoSign = 0, kSignOfScores = 1, kSignOfV = 2, kSignOfDo
 struct CheckedTensor {
   std::string name;
   void* data;
-  bool is_lse;  // float, [batch, heads, seqlen]; else Half
+  bool is_lse;          // float, [batch, heads, seqlen]
+  ElementType element;  // of any other tensor
   RowShape shape;
   bool is_of_keys;  // whose heads are the key heads
   unsigned signs;   // of SignOf

@@ -57,6 +57,34 @@ TEST(PluginProgram, VerifiesEveryPassAndMask) {
   }
 }
 
+/// The same kernel in both types: bf16 has eight times the error, and is judged beside bf16.
+TEST(PluginProgram, VerifiesBf16BesideBf16) {
+  const auto cases = cases_of("sweep --kernel " + kNaive + kProblem +
+                              "--pass fwd,fwd+bwd --mask causal,window:7 --dtype fp16,bf16");
+  ASSERT_EQ(cases.size(), 8u);
+  std::map<std::string, double> error;
+  for (const auto& record : cases) {
+    EXPECT_EQ(record["status"], "ok") << record["id"] << record["reason"];
+    const std::string dtype = record["problem"]["dtype"];
+    EXPECT_EQ(contains(record["id"], "/bf16"), dtype == "bf16") << record["id"];
+    EXPECT_EQ(contains(record["repro"], "--dtype bf16"), dtype == "bf16") << record["repro"];
+    if (record["problem"]["pass"] != "fwd") continue;
+    error[dtype] = record["accuracy"]["rel_l2"];
+    EXPECT_LE(record["accuracy"]["error_ratio"], 1.0) << record["id"];
+  }
+  EXPECT_NEAR(error["bf16"] / error["fp16"], 8, 2);
+}
+
+TEST(PluginProgram, OurKernelsDoNotComputeInBf16) {
+  const ProgramResult result = run_sparkbench("sweep -q --dtype bf16 --kernel volta-fp32acc" +
+                                              kProblem + "--headdim 64 --causal true");
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_TRUE(contains(result.err,
+                       "volta-fp32acc does not compute in bf16; allowed: --dtype fp16"))
+      << result.err;
+  expect_refused(run_sparkbench("sweep --dtype fp8" + kProblem), 2, "--dtype");
+}
+
 TEST(PluginProgram, VerifiesSequencesOfSeveralLengths) {
   for (const auto& record :
        cases_of("sweep --kernel " + kNaive + kDevice +

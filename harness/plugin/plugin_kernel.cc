@@ -22,8 +22,8 @@ namespace sparkbench {
 namespace {
 
 constexpr std::size_t kWorkspaceAlignment = 256;
-constexpr unsigned char kPoisonByte = 0x7f;  // 0x7f7f is a NaN in fp16
-constexpr Half kPoison{0x7e5a};              // a NaN that no kernel produces
+constexpr unsigned char kPoisonByte = 0xff;  // 0xffff is a NaN in fp16 and bf16
+constexpr Half kPoison{0x7fda};              // a NaN in both that no kernel produces
 
 CandidateInfo info_of(const CheckedKernel& kernel) {
   return {
@@ -95,7 +95,8 @@ class PluginPlan {
 struct GpuRun {
   GpuRun(const CheckedKernel& of, const GpuWork& work, const PluginDevice& device)
       : kernel(of),
-        problem(work.problem, work.options.pass, work.options.is_deterministic, device),
+        problem(work.problem, work.element, work.options.pass, work.options.is_deterministic,
+                device),
         workspace_bytes(ask_workspace(kernel.table, problem)),
         workspace(workspace_bytes > 0 ? work.allocate(workspace_bytes) : nullptr),
         tensors(plugin_tensors(work.forward, work.backward, work.lengths)),
@@ -142,19 +143,19 @@ std::uint32_t bits_of(float value) { return float_bits(value); }
 /// An input that a kernel gets as a copy, so that it cannot change what the oracle reads.
 class HostInput {
  public:
-  HostInput(const char* name, const Half* data, std::size_t count)
-      : name_(name), original_(data), copy_(data, data + count) {}
+  /// `kept` is as the host keeps it.
+  HostInput(const char* name, ElementType element, std::span<const Half> kept)
+      : name_(name), original_(as_kernel_has(element, kept)), copy_(original_) {}
 
   const Half* data() const { return copy_.data(); }
   const char* name() const { return name_; }
   bool is_unchanged() const {
-    return std::memcmp(copy_.data(), original_, copy_.size() * sizeof(Half)) == 0;
+    return std::memcmp(copy_.data(), original_.data(), copy_.size() * sizeof(Half)) == 0;
   }
 
  private:
   const char* name_;
-  const Half* original_;
-  std::vector<Half> copy_;
+  std::vector<Half> original_, copy_;
 };
 
 /// A problem's inputs in the host's memory, and a plan's passes over them.
@@ -162,13 +163,12 @@ class HostRun {
  public:
   explicit HostRun(const HostWork& work)
       : problem_(work.data.problem()),
-        inputs_{{"q", work.data.inputs().q.data(), problem_.q_elements()},
-                {"k", work.data.inputs().k.data(), problem_.k_elements()},
-                {"v", work.data.inputs().v.data(), problem_.k_elements()}},
+        element_(work.data.element()),
+        inputs_{{"q", element_, work.data.inputs().q},
+                {"k", element_, work.data.inputs().k},
+                {"v", element_, work.data.inputs().v}},
         has_backward_(work.options.pass != Pass::kForward) {
-    if (has_backward_) {
-      inputs_.emplace_back("d_o", work.gradients->d_o().data(), problem_.q_elements());
-    }
+    if (has_backward_) inputs_.emplace_back("d_o", element_, work.gradients->d_o());
   }
 
   /// All outputs, from poisoned buffers.
@@ -271,6 +271,7 @@ class HostRun {
   }
 
   const Problem& problem_;
+  ElementType element_;
   std::vector<HostInput> inputs_;  // q, k, v, and d_o for a backward pass
   bool has_backward_;
   std::string violation_;
@@ -287,6 +288,20 @@ PluginKernel::PluginKernel(CheckedKernel kernel, const DeviceInfo& device, std::
       is_deterministic_(is_deterministic) {}
 
 Support PluginKernel::supports(const Problem& problem, Pass pass) const {
+  return ask(problem, ElementType::kFp16, pass);
+}
+
+Support PluginKernel::supports_case(const CaseProblem& problem) const {
+  return ask(problem, problem.element, problem.pass);
+}
+
+bool PluginKernel::takes(ElementType element) const {
+  const std::uint32_t dtypes = kernel_.table.dtypes;
+  if (dtypes == 0) return element == ElementType::kFp16;
+  return (dtypes & SPARKBENCH_TAKES(dtype_of(element))) != 0;
+}
+
+Support PluginKernel::ask(const Problem& problem, ElementType element, Pass pass) const {
   if (kernel_.table.backend != device_.backend) {
     const bool is_on_gpu = device_.backend == SPARKBENCH_CUDA;
     return {is_on_gpu ? fmt::format("{} runs on the host, where it is verified and not timed; "
@@ -297,8 +312,12 @@ Support PluginKernel::supports(const Problem& problem, Pass pass) const {
   if (pass != Pass::kForward && kernel_.table.backward == nullptr) {
     return {fmt::format("{} has no backward pass", name())};
   }
+  if (!takes(element)) return {fmt::format("{} does not compute in {}", name(), name_of(element))};
+  if (element == ElementType::kBf16 && accumulator() == Accumulator::kFp16) {
+    return {fmt::format("{} accumulates in fp16, which tensor cores do not for bf16", name())};
+  }
   if (kernel_.table.supports == nullptr) return {};
-  const PluginProblem asked(problem, pass, is_deterministic_, device_);
+  const PluginProblem asked(problem, element, pass, is_deterministic_, device_);
   const char* const why = kernel_.table.supports(asked.get());
   if (why == nullptr) return {};
   return {fmt::format("{}: {}", name(), *why != '\0' ? words_of(why) : "it does not say why")};
@@ -306,8 +325,10 @@ Support PluginKernel::supports(const Problem& problem, Pass pass) const {
 
 std::uint64_t PluginKernel::workspace_bytes(const Problem& problem, Pass pass,
                                             bool is_deterministic) const {
-  if (!supports(problem, pass)) return 0;
-  const PluginProblem asked(problem, pass, is_deterministic, device_);
+  // Elements of both types have two bytes.
+  const ElementType element = takes(ElementType::kFp16) ? ElementType::kFp16 : ElementType::kBf16;
+  if (!ask(problem, element, pass)) return 0;
+  const PluginProblem asked(problem, element, pass, is_deterministic, device_);
   return ask_workspace(kernel_.table, asked);
 }
 
@@ -323,7 +344,8 @@ Libraries PluginKernel::libraries() const {
 RunOutcome PluginKernel::run_on_host(const HostWork& work) const {
   const Problem& problem = work.data.problem();
   const Pass pass = work.options.pass;
-  const PluginProblem asked(problem, pass, work.options.is_deterministic, device_);
+  const ElementType element = work.data.element();
+  const PluginProblem asked(problem, element, pass, work.options.is_deterministic, device_);
   RunOutcome outcome;
   outcome.workspace_bytes = ask_workspace(kernel_.table, asked);
   const auto workspace = host_workspace(outcome.workspace_bytes);
@@ -335,6 +357,7 @@ RunOutcome PluginKernel::run_on_host(const HostWork& work) const {
   PassOutputs outputs = run.compute(plan);
   if (plan.has_own_outputs()) outcome.has_lse = plan.outputs().lse != nullptr;
   outcome.is_bitwise_repeatable = same_bits(first, outputs);
+  outputs = as_host_keeps(element, std::move(outputs));
   outcome.violation = run.violation();
   if (pass != Pass::kBackward || work.options.keeps_outputs) {
     outcome.rows = gather_rows(problem, outputs.o, outputs.lse, work.data.plan().rows);

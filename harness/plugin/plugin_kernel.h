@@ -20,6 +20,7 @@ class PluginKernel : public Candidate {
   std::string flag_item() const override { return kernel_.spec; }
   /// Also asks the kernel.
   Support supports(const Problem& problem, Pass pass) const override;
+  Support supports_case(const CaseProblem& problem) const override;
   std::uint64_t workspace_bytes(const Problem& problem, Pass pass,
                                 bool is_deterministic) const override;
   /// That of the device's tensor cores, for the unfused computation that sets its tolerance.
@@ -40,6 +41,9 @@ class PluginKernel : public Candidate {
   const CheckedKernel& kernel() const { return kernel_; }
 
  private:
+  bool takes(ElementType element) const;
+  Support ask(const Problem& problem, ElementType element, Pass pass) const;
+
   CheckedKernel kernel_;
   int sm_;
   PluginDevice device_;

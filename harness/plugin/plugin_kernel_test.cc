@@ -92,8 +92,9 @@ Problem small_problem() {
   return problem;
 }
 
-sparkbench_problem asked(const Problem& problem, Pass pass = Pass::kForward) {
-  return *PluginProblem(problem, pass, false, {}).get();
+sparkbench_problem asked(const Problem& problem, Pass pass = Pass::kForward,
+                         ElementType element = ElementType::kFp16) {
+  return *PluginProblem(problem, element, pass, false, {}).get();
 }
 
 TEST(PluginProblem, HasEveryField) {
@@ -101,7 +102,8 @@ TEST(PluginProblem, HasEveryField) {
   problem.dropout_p = 0.1f;
   problem.seed = 77;
   problem.dropout_offset = std::uint64_t{5} << 40;
-  const PluginProblem made(problem, Pass::kForwardBackward, true, {SPARKBENCH_CUDA, 90, 3});
+  const PluginProblem made(problem, ElementType::kFp16, Pass::kForwardBackward, true,
+                           {SPARKBENCH_CUDA, 90, 3});
   const sparkbench_problem& c = *made.get();
   EXPECT_EQ(c.struct_bytes, sizeof c);
   EXPECT_EQ(c.backend, SPARKBENCH_CUDA);
@@ -128,6 +130,7 @@ TEST(PluginProblem, HasEveryField) {
   problem.heads_k = 0;
   EXPECT_EQ(asked(problem).heads_k, 6);
   EXPECT_EQ(asked(problem, Pass::kBackward).pass, SPARKBENCH_BACKWARD);
+  EXPECT_EQ(asked(problem, Pass::kForward, ElementType::kBf16).dtype, SPARKBENCH_BF16);
 }
 
 TEST(PluginProblem, HasTheHostsBackendWithoutAGpu) {
@@ -152,7 +155,7 @@ TEST(PluginProblem, HasEachMaskAsBounds) {
   for (const auto& [mask, kind, left, right, prefix, text] : cases) {
     Problem problem = small_problem();
     problem.mask = mask;
-    const PluginProblem made(problem, Pass::kForward, false, {});
+    const PluginProblem made(problem, ElementType::kFp16, Pass::kForward, false, {});
     const sparkbench_problem& c = *made.get();
     EXPECT_EQ(c.mask_kind, kind) << text;
     EXPECT_EQ(c.mask_left, left) << text;
@@ -177,7 +180,7 @@ TEST(PluginProblem, HasAPatternByEachHead) {
   Problem problem = small_problem();
   problem.seqlen_q = problem.seqlen_k = 12;
   problem.sparse = make_sparse_mask("strided:3/full", 12, 12, problem.heads);
-  const PluginProblem made(problem, Pass::kForward, false, {});
+  const PluginProblem made(problem, ElementType::kFp16, Pass::kForward, false, {});
   const sparkbench_problem& c = *made.get();
   EXPECT_EQ(c.mask_kind, SPARKBENCH_MASK_PATTERN);
   EXPECT_STREQ(c.mask, "strided:3/full");
@@ -199,7 +202,7 @@ TEST(PluginProblem, HasTheLengthsOfEachSequence) {
   problem.mask = MaskSpec::causal();
   problem = with_lengths(problem, std::make_shared<SequenceLengths>(
                                       std::vector<SequenceLength>{{3, 4}, {0, 2}, {5, 5}}));
-  const PluginProblem made(problem, Pass::kForward, false, {});
+  const PluginProblem made(problem, ElementType::kFp16, Pass::kForward, false, {});
   const sparkbench_problem& c = *made.get();
   EXPECT_EQ(c.batch, 3);
   EXPECT_EQ(c.seqlen_q, 5);
@@ -232,20 +235,20 @@ void expect_same_of_rows(const sparkbench_problem& c, int sequence, int rows, in
 TEST(PluginProblem, SaysWhatARowSeesAtOnce) {
   Problem problem = small_problem();
   problem.mask = MaskSpec::band(2, 1);
-  const PluginProblem band(problem, Pass::kForward, false, {});
+  const PluginProblem band(problem, ElementType::kFp16, Pass::kForward, false, {});
   EXPECT_EQ(band.get()->mask_per_head, 0);
   expect_same_of_rows(*band.get(), 1, problem.seqlen_q, problem.seqlen_k);
   problem.mask = MaskSpec::full();
   problem.seqlen_q = problem.seqlen_k = 70;
   problem.sparse = make_sparse_mask("strided:3/full", 70, 70, problem.heads);
-  const PluginProblem pattern(problem, Pass::kForward, false, {});
+  const PluginProblem pattern(problem, ElementType::kFp16, Pass::kForward, false, {});
   EXPECT_EQ(pattern.get()->mask_per_head, 1);
   expect_same_of_rows(*pattern.get(), 0, 70, 70);
   Problem lengths = small_problem();
   lengths.mask = MaskSpec::causal();
   lengths = with_lengths(lengths, std::make_shared<SequenceLengths>(
                                       std::vector<SequenceLength>{{3, 4}, {0, 2}, {5, 5}}));
-  const PluginProblem varlen(lengths, Pass::kForward, false, {});
+  const PluginProblem varlen(lengths, ElementType::kFp16, Pass::kForward, false, {});
   expect_same_of_rows(*varlen.get(), 0, 3, 4);
   expect_same_of_rows(*varlen.get(), 2, 5, 5);
 }
@@ -284,8 +287,8 @@ class PluginKernelTest : public testing::Test {
     const auto allocate = [](std::size_t bytes) {
       return std::shared_ptr<void>(std::malloc(bytes), std::free);
     };
-    return kernel.prepare({problem_, options_, forward, backward, PackedLengths{}, stream(),
-                           nullptr, allocate, nullptr});
+    return kernel.prepare({problem_, ElementType::kFp16, options_, forward, backward,
+                           PackedLengths{}, stream(), nullptr, allocate, nullptr});
   }
   CUstream_st* stream() { return reinterpret_cast<CUstream_st*>(&half_[0]); }
 
@@ -347,6 +350,24 @@ TEST_F(PluginKernelTest, SupportsWhatItSays) {
             "fake has no backward pass");
   table.supports = nullptr;
   EXPECT_TRUE(kernel_with(table).supports(problem_, Pass::kForward));
+}
+
+TEST_F(PluginKernelTest, IsAskedForTheTypesThatItTakes) {
+  sparkbench_kernel table = fake_table();
+  CaseProblem of_case(Pass::kForward, problem_);
+  EXPECT_TRUE(kernel_with(table).supports_case(of_case));
+  of_case.element = ElementType::kBf16;
+  EXPECT_EQ(kernel_with(table).supports_case(of_case).why_not, "fake does not compute in bf16");
+  table.dtypes = SPARKBENCH_TAKES(SPARKBENCH_BF16);
+  EXPECT_TRUE(kernel_with(table).supports_case(of_case));
+  EXPECT_EQ(fake.problem.dtype, SPARKBENCH_BF16);
+  EXPECT_EQ(kernel_with(table).supports(problem_, Pass::kForward).why_not,
+            "fake does not compute in fp16");
+  fake.workspace_bytes = 1000;
+  EXPECT_EQ(kernel_with(table).workspace_bytes(problem_, Pass::kForward, false), 1000u);
+  table.accumulator = SPARKBENCH_ACC_FP16;
+  EXPECT_EQ(kernel_with(table).supports_case(of_case).why_not,
+            "fake accumulates in fp16, which tensor cores do not for bf16");
 }
 
 TEST_F(PluginKernelTest, MayAllocateItsOutputs) {

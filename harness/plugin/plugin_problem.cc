@@ -32,6 +32,14 @@ MaskFields mask_fields_of(const Problem& problem) {
   throw std::logic_error("a mask of no known kind");
 }
 
+}  // namespace
+
+sparkbench_dtype dtype_of(ElementType element) {
+  return element == ElementType::kBf16 ? SPARKBENCH_BF16 : SPARKBENCH_FP16;
+}
+
+namespace {
+
 sparkbench_pass pass_of(Pass pass) {
   if (pass == Pass::kForward) return SPARKBENCH_FORWARD;
   return pass == Pass::kBackward ? SPARKBENCH_BACKWARD : SPARKBENCH_FORWARD_BACKWARD;
@@ -47,8 +55,8 @@ sparkbench_output output_of(const TensorView<Half>& view) {
 
 }  // namespace
 
-PluginProblem::PluginProblem(const Problem& problem, Pass pass, bool is_deterministic,
-                             const PluginDevice& device)
+PluginProblem::PluginProblem(const Problem& problem, ElementType element, Pass pass,
+                             bool is_deterministic, const PluginDevice& device)
     : problem_(problem), mask_(problem.sparse ? problem.sparse->spec : name_of(problem.mask)) {
   if (!problem_.sparse) {
     const int count = problem_.lengths ? problem_.batch : 1;
@@ -60,7 +68,7 @@ PluginProblem::PluginProblem(const Problem& problem, Pass pass, bool is_determin
   c_.backend = device.backend;
   c_.sm = device.sm;
   c_.device = device.index;
-  c_.dtype = SPARKBENCH_FP16;
+  c_.dtype = dtype_of(element);
   c_.pass = pass_of(pass);
   c_.batch = problem_.batch;
   c_.heads = problem_.heads;

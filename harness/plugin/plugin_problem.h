@@ -9,6 +9,7 @@
 #include "harness/plugin/sparkbench_kernel.h"
 #include "kernels/problem/packed.h"
 #include "kernels/problem/tensors.h"
+#include "reference/tensors/element_type.h"
 
 namespace sparkbench {
 
@@ -19,10 +20,12 @@ struct PluginDevice {
   int index = -1;  // CUDA's
 };
 
+sparkbench_dtype dtype_of(ElementType element);
+
 /// Owns all that the C problem points to.
 class PluginProblem {
  public:
-  PluginProblem(const Problem& problem, Pass pass, bool is_deterministic,
+  PluginProblem(const Problem& problem, ElementType element, Pass pass, bool is_deterministic,
                 const PluginDevice& device);
   PluginProblem(const PluginProblem&) = delete;
   PluginProblem& operator=(const PluginProblem&) = delete;

@@ -52,7 +52,7 @@ typedef enum sparkbench_backend {
 
 typedef enum sparkbench_dtype {
   SPARKBENCH_FP16 = 0,
-  SPARKBENCH_BF16 = 1, /* not given yet */
+  SPARKBENCH_BF16 = 1, /* --dtype bf16 */
   SPARKBENCH_FP32 = 2  /* not given yet */
 } sparkbench_dtype;
 
@@ -151,6 +151,8 @@ typedef struct sparkbench_tensors {
   const int32_t* cu_seqlens_k;
 } sparkbench_tensors;
 
+#define SPARKBENCH_TAKES(dtype) (1u << (dtype))
+
 typedef struct sparkbench_kernel {
   size_t struct_bytes; /* sizeof(sparkbench_kernel) */
   const char* name;    /* 1 to 64 lower-case letters, digits, "-", "_" and "."; it begins with a
@@ -192,6 +194,9 @@ typedef struct sparkbench_kernel {
    * there, untimed, and overwritten with NaN before the next call, which finds a kernel that
    * returns an earlier result. */
   int32_t (*outputs)(void* plan, sparkbench_tensors* tensors, void* stream);
+  /* Which types of tensors it computes with: SPARKBENCH_TAKES(SPARKBENCH_FP16) |
+   * SPARKBENCH_TAKES(SPARKBENCH_BF16). 0: fp16 only. It is not asked for others. */
+  uint32_t dtypes;
 } sparkbench_kernel;
 
 #ifdef __GNUC__

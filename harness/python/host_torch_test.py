@@ -84,6 +84,18 @@ class Torch(unittest.TestCase):
         self.assertEqual(statuses(ran), ["ok"] * 24, ran)
         self.assertIn("torch", ran.cases[0]["libraries"]["sdpa"])
 
+    def test_bf16_is_judged_beside_bf16(self):
+        ran = sweep(
+            FILES, "kernels.py:sdpa,kernels.py:dense", "--seqlen", "33,64", "--dtype", "fp16,bf16",
+            "--pass", "fwd,bwd",
+        )  # fmt: skip
+        self.assertEqual((ran.status, set(statuses(ran))), (0, {"ok"}), ran)
+        error = {}
+        for case in ran.cases:
+            if case["problem"]["pass"] == "fwd":
+                error[case["problem"]["dtype"]] = case["accuracy"]["rel_l2"]
+        self.assertGreater(error["bf16"], 4 * error["fp16"])
+
     def test_every_mask_is_prepared(self):
         ran = sweep(
             FILES, "kernels.py:dense", "--seqlen", "33", "--pass", "fwd,bwd", "--mask",

@@ -158,7 +158,8 @@ void AttentionWorkload::run(const Candidate& candidate, bool is_verified, CaseRe
   prepare_problem(record.problem);
   if (record.problem.input_scale.value_or(1) != 1 && inputs_overflow()) {
     record.status = Status::kSkipped;
-    record.reason = Reason{"E-INPUT-OVERFLOW", "an input is not finite in fp16 at this scale"};
+    record.reason =
+        Reason{"E-INPUT-OVERFLOW", "an input is over 65504, fp16's largest, at this scale"};
     return;
   }
   measure(candidate, is_verified, record);
@@ -173,6 +174,7 @@ void AttentionWorkload::prepare_problem(const CaseProblem& problem) {
   loaded_.reset();
   gradients_.reset();
   InputSpec input = input_;
+  input.element = problem.element;
   if (input.own == nullptr) {
     input.distribution = distribution_of(problem.input.value());
     input.scale = static_cast<float>(problem.input_scale.value());
@@ -260,7 +262,8 @@ void AttentionWorkload::verify(const Candidate& candidate, const RunOutcome& out
   if (!input_warnings_) input_warnings_ = warn_of_telling_nothing(*data_, gradients_.get());
   record.warnings.insert(record.warnings.end(), input_warnings_->begin(), input_warnings_->end());
   const std::string why =
-      judge_outputs({candidate, settings_.tolerance()}, *data_, gradients_.get(), outcome, record);
+      judge_outputs({candidate, tolerance_in(data_->element(), settings_.tolerance())}, *data_,
+                    gradients_.get(), outcome, record);
   if (why.empty()) return;
   record.status = Status::kIncorrect;
   record.reason = Reason{"E-INCORRECT", why};

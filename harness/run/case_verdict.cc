@@ -14,15 +14,16 @@
 namespace sparkbench {
 namespace {
 
-/// The error allowed without a comparison: three roundings to fp16 of values up to the largest
+/// The error allowed without a comparison, for fp16: three roundings of values up to the largest
 /// |want|.
 constexpr Tolerance own_tolerance(const ErrorMetrics& /*of*/) { return {0.0, 0x1p-8}; }
 
-/// A chain of three more products and a softmax gradient, each rounded to fp16.
+/// A chain of three more products and a softmax gradient, each rounded.
 constexpr Tolerance own_tolerance(const GradientErrors& /*of*/) { return {0.0, 0x1p-7}; }
 
-/// About the error of rounding a result to fp16. Ratios to smaller errors are meaningless.
-constexpr double kRoundingError = 0x1p-12;
+/// About the error of rounding a result, in units in the last place. Ratios to smaller errors are
+/// meaningless.
+constexpr double kRoundingError = 0.25;
 
 /// A vendor's kernel may count a window's keys differently.
 bool has_own_mask(const Candidate& candidate) {
@@ -41,19 +42,22 @@ void warn(CaseRecord& record, std::string_view code, std::string message,
   }
 }
 
-void warn_that_unfused_overflows(CaseRecord& record) {
+void warn_that_unfused_overflows(ElementType element, CaseRecord& record) {
   warn(record, "W-UNFUSED-NOT-FINITE",
-       "the unfused computation in fp16 with the same accumulator is not finite on these inputs: "
-       "the kernel is judged by its error alone",
+       fmt::format("the unfused computation in {} with the same accumulator is not finite on these "
+                   "inputs: the kernel is judged by its error alone",
+                   name_of(element)),
        std::nullopt);
 }
 
 /// The baseline sets the scale for others, so it is incorrect only if not finite. `why`: its error
-/// exceeds that of fp16 on suitable inputs.
-void warn_of_inputs(const std::string& why, CaseRecord& record) {
+/// exceeds that of its type on suitable inputs.
+void warn_of_inputs(const std::string& why, ElementType element, CaseRecord& record) {
   if (why.empty()) return;
   warn(record, "W-REFERENCE-INACCURATE",
-       why + ": these inputs do not suit fp16, or the reference is wrong", std::nullopt);
+       fmt::format("{}: these inputs do not suit {}, or the reference is wrong", why,
+                   name_of(element)),
+       std::nullopt);
 }
 
 double rmse_of(const ErrorMetrics& error) { return error.rmse; }
@@ -78,24 +82,32 @@ double rel_l2_of(const GradientErrors& errors) {
   return want_rms == 0.0 ? 0.0 : rmse_of(errors) / want_rms;
 }
 
+/// The error that a kernel may have.
+struct Allowance {
+  ElementType element;
+  Tolerance beside_unfused;
+  double of_sums = 0;  // explained by FP16 sums, if the kernel has them
+};
+
 template <class Errors>
-void warn_that_unfused_errs(const Errors& unfused, const Tolerance& tolerance, CaseRecord& record) {
+void warn_that_unfused_errs(const Errors& unfused, const Allowance& allowance, CaseRecord& record) {
   const double error = rel_l2_of(unfused);
-  if (error <= Tolerance{}.most) return;
-  warn(
-      record, "W-UNFUSED-INACCURATE",
-      fmt::format("the unfused computation in fp16 with the same accumulator itself errs by {:.3g} "
-                  "% on these inputs and measures nothing: a kernel may err by {:.3g} %",
-                  100 * error, 100 * tolerance.most),
-      error);
+  if (error <= tolerance_in(allowance.element, {}).most) return;
+  warn(record, "W-UNFUSED-INACCURATE",
+       fmt::format("the unfused computation in {} with the same accumulator itself errs by {:.3g} "
+                   "% on these inputs and measures nothing: a kernel may err by {:.3g} %",
+                   name_of(allowance.element), 100 * error, 100 * allowance.beside_unfused.most),
+       error);
 }
 
 /// For a result that is ok only relative to the unfused computation with its own accumulator.
 template <class Errors>
-void warn_over_unfused(const Errors& error, const Tolerance& tolerance, CaseRecord& record) {
+void warn_over_unfused(const Errors& error, const Judged& judged, ElementType element,
+                       CaseRecord& record) {
+  const Tolerance& tolerance = judged.tolerance;
   const std::optional<double> ratio = worst_error_over_unfused(record);
   if (!ratio || *ratio <= tolerance.ratio) return;
-  if (rmse_of(error) <= kRoundingError * want_rms_of(error)) return;
+  if (rmse_of(error) <= kRoundingError * unit_of(element) * want_rms_of(error)) return;
   warn(record, kOverUnfusedWarning,
        fmt::format("as accurate as its accumulator allows, but the error is over {:g} times that "
                    "of the unfused computation with FP32 accumulators",
@@ -159,14 +171,9 @@ double largest_finite(std::span<const float> lse) {
   return largest;
 }
 
-/// The error that a kernel may have.
-struct Allowance {
-  Tolerance beside_unfused;
-  double of_sums = 0;  // explained by FP16 sums, if the kernel has them
-};
-
-Allowance allowance_of(const Judged& judged, const Problem& problem, double largest_score) {
-  Allowance allowance{judged.tolerance};
+Allowance allowance_of(const Judged& judged, const ProblemData& data, double largest_score) {
+  const Problem& problem = data.problem();
+  Allowance allowance{data.element(), judged.tolerance};
   if (judged.candidate.accumulator() != Accumulator::kFp16) return allowance;
   const double deviation = deviation_of_fp16_sums(problem, largest_score);
   allowance.of_sums = std::min(2 * deviation, 0x1p-3);
@@ -183,17 +190,17 @@ template <class Errors, class Unfused, class MaskInDoubt>
 std::string judge(const Candidate& candidate, const Allowance& allowance, const Errors& error,
                   const Unfused& unfused, const MaskInDoubt& mask_in_doubt, CaseRecord& record) {
   const Tolerance& tolerance = allowance.beside_unfused;
-  Tolerance own = own_tolerance(error);
+  Tolerance own = tolerance_in(allowance.element, own_tolerance(error));
   const bool is_reference = candidate.role() == Role::kReference;
   if (is_reference && nonfinite_of(error) == 0) {
-    warn_of_inputs(why_incorrect(error, Errors{}, own), record);
+    warn_of_inputs(why_incorrect(error, Errors{}, own), allowance.element, record);
     return "";
   }
   own.floor = std::max(own.floor, allowance.of_sums);
   Errors measure = unfused(0);
   const bool has_measure = nonfinite_of(measure) == 0;
-  if (!has_measure && !is_reference) warn_that_unfused_overflows(record);
-  if (has_measure && !is_reference) warn_that_unfused_errs(measure, tolerance, record);
+  if (!has_measure && !is_reference) warn_that_unfused_overflows(allowance.element, record);
+  if (has_measure && !is_reference) warn_that_unfused_errs(measure, allowance, record);
   std::string wrong = has_measure
                           ? why_wrong_in_any_draw(tolerance, error, unfused, measure, record)
                           : why_incorrect(error, Errors{}, own);
@@ -213,8 +220,9 @@ void allow_a_unit_of_o(const GradientErrors& of_a_unit, GradientErrors& error) {
 }
 
 /// For an unfused computation with the candidate's accumulator.
-TensorCores same_cores(const Candidate& candidate, unsigned draw) {
-  return {candidate.arithmetic(), candidate.accumulator().value_or(Accumulator::kFp32), draw};
+TensorCores same_cores(const Candidate& candidate, ElementType element, unsigned draw) {
+  return {candidate.arithmetic(), candidate.accumulator().value_or(Accumulator::kFp32), draw,
+          element};
 }
 
 /// The same rows with the exact LSE, for a kernel that writes none.
@@ -239,6 +247,7 @@ std::string judge_outputs(const Judged& judged, ProblemData& data, GradientData*
 std::string judge_forward(const Judged& judged, ProblemData& data, const RunOutcome& outcome,
                           CaseRecord& record) {
   const Candidate& candidate = judged.candidate;
+  const ElementType element = data.element();
   const bool has_lse = candidate.writes_lse() && outcome.has_lse;
   const ForwardRows with_lse = has_lse ? ForwardRows() : with_exact_lse(outcome.rows, data);
   const ForwardRows& rows = has_lse ? outcome.rows : with_lse;
@@ -248,9 +257,10 @@ std::string judge_forward(const Judged& judged, ProblemData& data, const RunOutc
   };
   const ErrorMetrics error = of_o_alone(data.error_of(rows));
   const auto unfused = [&](unsigned draw) -> const ErrorMetrics& {
-    return data.unfused_error(same_cores(candidate, draw));
+    return data.unfused_error(same_cores(candidate, element, draw));
   };
-  const ErrorMetrics& fp32 = data.unfused_error({candidate.arithmetic()});
+  const ErrorMetrics& fp32 =
+      data.unfused_error({candidate.arithmetic(), Accumulator::kFp32, 0, element});
   record.accuracy = make_accuracy("o", error, {unfused(0), fp32}, outcome.rows.o);
   if (!has_lse) {
     warn(record, kNoLseWarning, "the kernel writes no LSE: only its other outputs are verified",
@@ -265,24 +275,26 @@ std::string judge_forward(const Judged& judged, ProblemData& data, const RunOutc
     return why_mask_in_doubt(data.problem(), data.inputs(), data.plan().rows, rows,
                              [&](const ErrorMetrics& of) { return why(of_o_alone(of)); });
   };
-  const Allowance allowance = allowance_of(judged, data.problem(), error.lse_want_max_abs);
+  const Allowance allowance = allowance_of(judged, data, error.lse_want_max_abs);
   std::string why = judge(candidate, allowance, error, unfused, mask_in_doubt, record);
-  if (why.empty()) warn_over_unfused(error, judged.tolerance, record);
+  if (why.empty()) warn_over_unfused(error, judged, element, record);
   return why;
 }
 
 std::string judge_backward(const Judged& judged, ProblemData& data, GradientData& gradients,
                            const RunOutcome& outcome, CaseRecord& record) {
   const Candidate& candidate = judged.candidate;
+  const ElementType element = data.element();
   const HalfGradients& got = outcome.gradients;
   GradientErrors error = gradients.errors_of(got);
   const auto after =
       record.accuracy ? GradientData::After::kOwnForward : GradientData::After::kNothing;
   const auto unfused = [&](unsigned draw) -> const GradientErrors& {
-    return gradients.unfused_errors(same_cores(candidate, draw), after);
+    return gradients.unfused_errors(same_cores(candidate, element, draw), after);
   };
   const GradientErrors& same = unfused(0);
-  const GradientErrors& fp32 = gradients.unfused_errors({candidate.arithmetic()}, after);
+  const GradientErrors& fp32 =
+      gradients.unfused_errors({candidate.arithmetic(), Accumulator::kFp32, 0, element}, after);
   GradientAccuracy accuracy{make_accuracy("dq", error.dq, {same.dq, fp32.dq}, got.dq),
                             make_accuracy("dk", error.dk, {same.dk, fp32.dk}, got.dk),
                             make_accuracy("dv", error.dv, {same.dv, fp32.dv}, got.dv),
@@ -307,9 +319,9 @@ std::string judge_backward(const Judged& judged, ProblemData& data, GradientData
     allow_a_unit_of_o(gradients.errors_of_a_unit(), error);
   }
   const double largest_score = largest_finite(gradients.inputs().lse);
-  const Allowance allowance = allowance_of(judged, data.problem(), largest_score);
+  const Allowance allowance = allowance_of(judged, data, largest_score);
   std::string why = judge(candidate, allowance, error, unfused, mask_in_doubt, record);
-  if (why.empty()) warn_over_unfused(error, judged.tolerance, record);
+  if (why.empty()) warn_over_unfused(error, judged, element, record);
   return why;
 }
 

@@ -5,7 +5,7 @@
  *   gcc -O2 -shared -fPIC -I. -o libnaive_host.so harness/plugin/examples/naive_host.c -lm
  *   sparkbench sweep --device emulated-v100 --kernel ./libnaive_host.so --seqlen 65 --causal both
  *
- * Every mask, grouped queries and varlen sequences work; dropout is declined. C99.
+ * Every mask, grouped queries, varlen sequences and bf16 work; dropout is declined. C99.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -23,7 +23,7 @@ typedef struct naive_plan {
 
 static const char* why = NULL; /* of the last call that failed */
 
-static float to_float(uint16_t h) {
+static float half_to_float(uint16_t h) {
   const uint32_t sign = (uint32_t)(h & 0x8000) << 16, magnitude = h & 0x7fff;
   const uint32_t bits = sign | (magnitude < 0x7c00 ? (magnitude << 13) + (112u << 23)
                                                    : (magnitude << 13) | 0x7f800000u);
@@ -34,7 +34,7 @@ static float to_float(uint16_t h) {
 }
 
 /* To the nearest, ties to even. */
-static uint16_t to_half(float x) {
+static uint16_t float_to_half(float x) {
   const uint16_t sign = signbit(x) ? 0x8000 : 0;
   int exponent = 0;
   float scaled;
@@ -45,6 +45,22 @@ static uint16_t to_half(float x) {
   frexpf(x, &exponent);                     /* x is in [2^(exponent - 1), 2^exponent) */
   scaled = rintf(ldexpf(x, 11 - exponent)); /* 1024 to 2048 */
   return (uint16_t)(sign | (uint16_t)((exponent + 13) * 1024 + (int)scaled));
+}
+
+static float to_float(int32_t dtype, uint16_t bits) {
+  const uint32_t wide = (uint32_t)bits << 16; /* bf16 is the upper half of a float */
+  float x;
+  if (dtype == SPARKBENCH_FP16) return half_to_float(bits);
+  memcpy(&x, &wide, sizeof x);
+  return x;
+}
+
+static uint16_t from_float(int32_t dtype, float x) {
+  uint32_t bits;
+  if (dtype == SPARKBENCH_FP16) return float_to_half(x);
+  memcpy(&bits, &x, sizeof bits);
+  if (isnan(x)) return 0x7fff;
+  return (uint16_t)((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
 }
 
 /* Row `s` of sequence `b`, head `h`. With varlen `first` is the sequence's first row. */
@@ -60,9 +76,9 @@ static uint16_t* out_row(const sparkbench_output* t, int b, int s, int h) {
   return (uint16_t*)t->data + offset_of(t->batch_stride, t->seqlen_stride, t->head_stride, b, s, h);
 }
 
-static float dot(const uint16_t* a, const uint16_t* b, int n) {
+static float dot(int32_t dtype, const uint16_t* a, const uint16_t* b, int n) {
   float sum = 0;
-  for (int i = 0; i < n; ++i) sum += to_float(a[i]) * to_float(b[i]);
+  for (int i = 0; i < n; ++i) sum += to_float(dtype, a[i]) * to_float(dtype, b[i]);
   return sum;
 }
 
@@ -103,8 +119,8 @@ static float scores_of(const naive_plan* plan, const sparkbench_tensors* t, cons
   for (int k = 0; k < s->seqlen_k; ++k) {
     plan->p[k] = -INFINITY;
     if (!p->sees(p->mask_context, s->index, h, q, k)) continue;
-    plan->p[k] =
-        p->softmax_scale * dot(q_row, in_row(&t->k, s->batch, s->first_k + k, h_k), p->head_dim);
+    plan->p[k] = p->softmax_scale *
+                 dot(p->dtype, q_row, in_row(&t->k, s->batch, s->first_k + k, h_k), p->head_dim);
     if (plan->p[k] > most) most = plan->p[k];
   }
   return most;
@@ -125,9 +141,9 @@ static void forward_row(const naive_plan* plan, const sparkbench_tensors* t,
     float o = 0;
     for (int k = 0; k < s->seqlen_k; ++k) {
       if (plan->p[k] == 0) continue; /* hidden: the value may be NaN */
-      o += plan->p[k] * to_float(in_row(&t->v, s->batch, s->first_k + k, h_k)[d]);
+      o += plan->p[k] * to_float(p->dtype, in_row(&t->v, s->batch, s->first_k + k, h_k)[d]);
     }
-    o_row[d] = to_half(sum > 0 ? o / sum : 0);
+    o_row[d] = from_float(p->dtype, sum > 0 ? o / sum : 0);
   }
   *lse_of(p, t, s, h, q) = sum > 0 ? most + logf(sum) : -INFINITY;
 }
@@ -154,7 +170,7 @@ static void backward_row(const naive_plan* plan, const sparkbench_tensors* t,
   const uint16_t* q_row = in_row(&t->q, s->batch, s->first_q + q, h);
   const uint16_t* d_o = in_row(&t->d_o, s->batch, s->first_q + q, h);
   const float lse = *lse_of(p, t, s, h, q);
-  const float delta = dot(d_o, out_row(&t->o, s->batch, s->first_q + q, h), d_end);
+  const float delta = dot(p->dtype, d_o, out_row(&t->o, s->batch, s->first_q + q, h), d_end);
   uint16_t* dq_row = out_row(&t->dq, s->batch, s->first_q + q, h);
   scores_of(plan, t, s, h, q);
   for (int k = 0; k < s->seqlen_k; ++k) { /* P becomes dS */
@@ -163,20 +179,20 @@ static void backward_row(const naive_plan* plan, const sparkbench_tensors* t,
       continue;
     }
     const float prob = expf(plan->p[k] - lse);
-    const float dp = dot(d_o, in_row(&t->v, s->batch, s->first_k + k, h_k), d_end);
+    const float dp = dot(p->dtype, d_o, in_row(&t->v, s->batch, s->first_k + k, h_k), d_end);
     plan->p[k] = prob * (dp - delta);
     for (int d = 0; d < d_end; ++d) {
-      plan->dv[k * d_end + d] += prob * to_float(d_o[d]);
-      plan->dk[k * d_end + d] += p->softmax_scale * plan->p[k] * to_float(q_row[d]);
+      plan->dv[k * d_end + d] += prob * to_float(p->dtype, d_o[d]);
+      plan->dk[k * d_end + d] += p->softmax_scale * plan->p[k] * to_float(p->dtype, q_row[d]);
     }
   }
   for (int d = 0; d < d_end; ++d) {
     float dq = 0;
     for (int k = 0; k < s->seqlen_k; ++k) {
       if (plan->p[k] == 0) continue;
-      dq += plan->p[k] * to_float(in_row(&t->k, s->batch, s->first_k + k, h_k)[d]);
+      dq += plan->p[k] * to_float(p->dtype, in_row(&t->k, s->batch, s->first_k + k, h_k)[d]);
     }
-    dq_row[d] = to_half(p->softmax_scale * dq);
+    dq_row[d] = from_float(p->dtype, p->softmax_scale * dq);
   }
 }
 
@@ -196,8 +212,9 @@ static int32_t naive_backward(void* plan_, const sparkbench_tensors* t, void* st
       }
       for (int k = 0; k < s.seqlen_k; ++k) {
         for (int d = 0; d < p->head_dim; ++d) {
-          out_row(&t->dk, s.batch, s.first_k + k, h_k)[d] = to_half(plan->dk[k * p->head_dim + d]);
-          out_row(&t->dv, s.batch, s.first_k + k, h_k)[d] = to_half(plan->dv[k * p->head_dim + d]);
+          const int at = k * p->head_dim + d;
+          out_row(&t->dk, s.batch, s.first_k + k, h_k)[d] = from_float(p->dtype, plan->dk[at]);
+          out_row(&t->dv, s.batch, s.first_k + k, h_k)[d] = from_float(p->dtype, plan->dv[at]);
         }
       }
     }
@@ -206,7 +223,6 @@ static int32_t naive_backward(void* plan_, const sparkbench_tensors* t, void* st
 }
 
 static const char* naive_supports(const sparkbench_problem* p) {
-  if (p->dtype != SPARKBENCH_FP16) return "only fp16 is supported";
   if (p->dropout_p > 0) return "dropout is not supported";
   return NULL;
 }
@@ -255,6 +271,7 @@ static const sparkbench_kernel kernel = {
     .backward = naive_backward,
     .destroy = naive_destroy,
     .last_error = naive_last_error,
+    .dtypes = SPARKBENCH_TAKES(SPARKBENCH_FP16) | SPARKBENCH_TAKES(SPARKBENCH_BF16),
 };
 
 const sparkbench_kernel* sparkbench_kernel_entry(uint32_t abi, uint32_t index) {

@@ -120,6 +120,7 @@ class Kernel(Structure):
         ("destroy", DESTROY),
         ("last_error", LAST_ERROR),
         ("outputs", RUN),
+        ("dtypes", c_uint32),
     ]
 
 

@@ -130,7 +130,9 @@ class NumPy:
         return f"numpy {self.numpy.__version__}"
 
     def why_not(self, problem):
-        return None if problem.backend == "host" else "NumPy has no arrays on a GPU"
+        if problem.backend != "host":
+            return "NumPy has no arrays on a GPU"
+        return "NumPy has no bfloat16" if problem.dtype == "bfloat16" else None
 
     def scope(self, problem, stream):
         return contextlib.nullcontext()

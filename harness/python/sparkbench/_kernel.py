@@ -49,7 +49,8 @@ class Kernel:
     def __init__(self, function, *, name=None, summary=None, version=None, accumulator="fp32",
                  tensors=None, backends=("cuda", "host"), draws_own_dropout=True, prepare=False,
                  backward=None, autograd=True, supports=None, masks=None, dropout=None,
-                 varlen=None, gqa=None, scale=None, deterministic=None, file=None):  # fmt: skip
+                 varlen=None, gqa=None, scale=None, deterministic=None, file=None,
+                 dtypes=("float16", "bfloat16")):  # fmt: skip
         self.function, self.is_prepared = function, prepare
         self.__doc__ = function.__doc__
         self.__name__ = getattr(function, "__name__", type(function).__name__)
@@ -60,6 +61,7 @@ class Kernel:
         self.accumulator = accumulator
         self.tensors = tensors or ("torch" if importlib.util.find_spec("torch") else "numpy")
         self.backends = tuple(backends)
+        self.dtypes = (dtypes,) if isinstance(dtypes, str) else tuple(dtypes)
         self.draws_own_dropout, self.autograd = draws_own_dropout, autograd
         self.backward = backward
         self._supports = supports
@@ -102,6 +104,8 @@ class Kernel:
     def why_not(self, problem):
         """Why it does not compute the problem, or None."""
         takes = self.takes
+        if problem.dtype not in self.dtypes:
+            return f"{self.name} does not take {problem.dtype}; it takes {', '.join(self.dtypes)}"
         if problem.mask_kind not in takes["masks"]:
             return f"{self.name} has no mask {problem.mask}; it has {', '.join(takes['masks'])}"
         needs = (
@@ -153,6 +157,7 @@ def kernel(function=None, **options):
     name, summary, version    of the record. version may be a function
     tensors                   "torch", "numpy" or "jax": what the function takes and returns
     backends                  "cuda", "host" or both
+    dtypes                    "float16", "bfloat16" or both
     accumulator               "fp32" or "fp16": what scores are summed in. Sets the allowed error
     prepare=True              the function takes the problem (sparkbench.Problem) and returns the
                               function of q, k and v, or that and a backward function. It runs once

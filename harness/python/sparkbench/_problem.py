@@ -50,7 +50,7 @@ class Problem:
     backend        "cuda" or "host"
     device         the CUDA device's number; None on the host
     sm             compute capability, 90; 0 on the host
-    dtype          "float16"
+    dtype          "float16" or "bfloat16": of all tensors but LSE, which is fp32
     direction      "fwd", "bwd" or "fwd+bwd"
     batch, heads, heads_k, seqlen_q, seqlen_k, head_dim, total_q, total_k
     softmax_scale, deterministic

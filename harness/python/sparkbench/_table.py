@@ -73,7 +73,8 @@ class Table:
             struct_bytes=ctypes.sizeof(_abi.Kernel), name=name, summary=summary, version=version,
             backend=_abi.CUDA if backend == "cuda" else _abi.HOST,
             accumulator=_abi.ACCUMULATORS[kernel.accumulator],
-            draws_own_dropout=int(kernel.draws_own_dropout), has_no_lse=0, **self._callbacks,
+            draws_own_dropout=int(kernel.draws_own_dropout), has_no_lse=0,
+            dtypes=1 << _abi.FP16 | 1 << _abi.BF16, **self._callbacks,
         )  # fmt: skip
 
     @property

@@ -21,16 +21,42 @@ void scatter_head(std::vector<Half>& tensor, const std::vector<Half>& slice,
   }
 }
 
+/// The user's tensors, which are kept as fp16, as this type has them.
+std::vector<Half> rounded(ElementType element, std::vector<Half> tensor) {
+  if (element == ElementType::kFp16) return tensor;
+  std::ranges::transform(tensor, tensor.begin(),
+                         [element](Half value) { return to_input(element, to_float(value)); });
+  return tensor;
+}
+
+std::shared_ptr<const OwnedInputs> own_inputs(const InputSpec& input) {
+  if (input.element == ElementType::kFp16) return {input.own, &input.own->inputs};
+  const OwnedInputs& own = input.own->inputs;
+  return std::make_shared<const OwnedInputs>(OwnedInputs{
+      rounded(input.element, own.q), rounded(input.element, own.k), rounded(input.element, own.v)});
+}
+
+/// The next number of the type away from 0, or towards 0. Not for 0 or the largest.
+Half next_to(ElementType element, Half value, bool is_away) {
+  if (element == ElementType::kFp16) {
+    return {static_cast<std::uint16_t>(is_away ? value.bits + 1 : value.bits - 1)};
+  }
+  const std::uint16_t bits = to_bf16_bits(to_float(value));
+  const Half word{static_cast<std::uint16_t>(is_away ? bits + 1 : bits - 1)};
+  return as_host_keeps(element, {word}).front();
+}
+
 }  // namespace
 
 ProblemData::ProblemData(const Problem& problem, const InputSpec& input, CheckPlan plan)
-    : problem_(problem), plan_(std::move(plan)) {
+    : problem_(problem), element_(input.element), plan_(std::move(plan)) {
   if (input.own != nullptr) {
-    inputs_ = {input.own, &input.own->inputs};
+    inputs_ = own_inputs(input);
   } else {
     inputs_ = std::make_shared<const OwnedInputs>(
-        plan_.tiles.empty() ? make_inputs(problem, input.distribution, input.seed, input.scale)
-                            : generate_heads(input));
+        plan_.tiles.empty()
+            ? make_inputs(problem, input.distribution, input.seed, input.scale, element_)
+            : generate_heads(input));
   }
 }
 
@@ -42,7 +68,7 @@ OwnedInputs ProblemData::generate_heads(const InputSpec& input) const {
     }
   }
   const auto fill = [&](InputTensor tensor, const TensorShape& shape, const auto& of_heads) {
-    const InputStream stream{input.distribution, input.seed, tensor, input.scale};
+    const InputStream stream{input.distribution, input.seed, tensor, input.scale, input.element};
     std::vector<Half> values(shape.rows() * static_cast<std::size_t>(shape.head_dim));
     for (const auto& [batch, head] : of_heads) {
       scatter_head(values, make_input_head(stream, shape, batch, head), shape, batch, head);
@@ -61,7 +87,7 @@ const ExactRows& ProblemData::exact() {
 }
 
 ErrorMetrics ProblemData::error_of(const ForwardRows& got) {
-  return error_metrics(got, exact(), plan_.weights);
+  return error_metrics(got, exact(), plan_.weights, element_);
 }
 
 const DropoutMaskSummary& ProblemData::dropout_mask() {
@@ -81,12 +107,15 @@ const ErrorMetrics& ProblemData::unfused_error(const TensorCores& tensor_cores) 
 GradientData::GradientData(const ProblemData& data, const InputSpec& input, GradientPlan plan)
     : data_(data),
       plan_(std::move(plan)),
-      d_o_(input.own != nullptr
-               ? input.own->d_o
-               : make_gradient_input(data.problem(), input.distribution, input.seed)) {}
+      d_o_(input.own != nullptr ? rounded(input.element, input.own->d_o)
+                                : make_gradient_input(data.problem(), input.distribution,
+                                                      input.seed, input.element)) {}
 
 BackwardInputs GradientData::inputs() {
-  if (!forward_) forward_ = rounded_forward(data_.problem(), data_.inputs(), plan_.forward_rows);
+  if (!forward_) {
+    forward_ = rounded_forward(data_.problem(), data_.inputs(), plan_.forward_rows);
+    forward_->o = rounded(data_.element(), std::move(forward_->o));
+  }
   return inputs_after(*forward_);
 }
 
@@ -125,10 +154,9 @@ const GradientErrors& GradientData::errors_of_a_unit() {
   RoundedForward off = *forward_;
   std::mt19937 draw;
   for (Half& o : off.o) {
-    // The next fp16 number away from 0, or towards 0; 0 and the largest stay.
     const unsigned magnitude = o.bits & 0x7fffu;
     if (magnitude == 0 || magnitude >= 0x7bffu) continue;
-    o.bits = static_cast<std::uint16_t>(draw() % 2 == 0 ? o.bits + 1 : o.bits - 1);
+    o = next_to(data_.element(), o, draw() % 2 == 0);
   }
   const ExactGradients moved = exact_backward(data_.problem(), inputs_after(off), plan_.rows);
   const auto errors = [](const std::vector<double>& got, const std::vector<double>& want,

@@ -28,14 +28,16 @@ namespace sparkbench {
 struct InputSpec {
   Distribution distribution = Distribution::kNormal;
   std::uint64_t seed = 0;
-  float scale = 1.0f;                               // of q, k and v
+  float scale = 1.0f;  // of q, k and v
+  ElementType element = ElementType::kFp16;
   std::shared_ptr<const OwnTensors> own = nullptr;  // with the problem's extents
 };
 
-/// Identifies an unfused computation: profile, accumulator and draw of rounding errors.
-using UnfusedKey = std::tuple<std::string_view, Accumulator, unsigned>;
+/// Identifies an unfused computation: profile, accumulator, draw of rounding errors, element type.
+using UnfusedKey = std::tuple<std::string_view, Accumulator, unsigned, ElementType>;
 inline UnfusedKey key_of(const TensorCores& tensor_cores) {
-  return {tensor_cores.profile.name, tensor_cores.accumulator, tensor_cores.rounding_draw};
+  return {tensor_cores.profile.name, tensor_cores.accumulator, tensor_cores.rounding_draw,
+          tensor_cores.element};
 }
 
 class ProblemData {
@@ -45,6 +47,8 @@ class ProblemData {
   ProblemData(const Problem& problem, const InputSpec& input, CheckPlan plan);
 
   const Problem& problem() const { return problem_; }
+  /// The type of q, k, v and O, and of the gradients. The host keeps them as Half.
+  ElementType element() const { return element_; }
   const CheckPlan& plan() const { return plan_; }
   ForwardInputs inputs() const { return inputs_->view(); }
 
@@ -53,14 +57,15 @@ class ProblemData {
   /// Errors of the plan's rows against exact(), with the plan's weights.
   ErrorMetrics error_of(const ForwardRows& got);
   const DropoutMaskSummary& dropout_mask();
-  /// The error of the unfused fp16 computation on these tensor cores with this accumulator: it sets
-  /// a kernel's tolerance.
+  /// The error of the unfused computation on these tensor cores with this accumulator: it sets a
+  /// kernel's tolerance.
   const ErrorMetrics& unfused_error(const TensorCores& tensor_cores);
 
  private:
   OwnedInputs generate_heads(const InputSpec& input) const;
 
   Problem problem_;
+  ElementType element_;
   CheckPlan plan_;
   std::shared_ptr<const OwnedInputs> inputs_;
   std::optional<ExactRows> exact_;
@@ -78,9 +83,9 @@ class GradientData {
 
   /// Each of these is computed on first use.
   ///
-  /// q, k, v, dO, and the exact O and LSE of the plan's heads, rounded to fp16 and fp32 as in a
-  /// kernel. An emulated backward pass by itself starts from these; on a GPU it starts from its own
-  /// forward pass.
+  /// q, k, v, dO, and the exact O and LSE of the plan's heads, rounded to the element type and fp32
+  /// as in a kernel. An emulated backward pass by itself starts from these; on a GPU it starts from
+  /// its own forward pass.
   BackwardInputs inputs();
   /// The same with the results of a forward pass, `forward`, which must outlive the result.
   BackwardInputs inputs_after(const RoundedForward& forward) const;
@@ -89,16 +94,18 @@ class GradientData {
   const ExactGradients& exact();
   /// Errors of the plan's rows against exact(), with the plan's weights.
   GradientErrors errors_of(const HalfGradients& got);
-  /// The change of the exact gradients if each element of O is off by a unit in the last place of
-  /// fp16, up or down at random: rmse and max_abs.
+  /// The change of the exact gradients if each element of O is off by a unit in the last place, up
+  /// or down at random: rmse and max_abs.
   const GradientErrors& errors_of_a_unit();
   /// `after` is the preceding pass: none, or its own forward pass.
   enum class After { kNothing, kOwnForward };
   const GradientErrors& unfused_errors(const TensorCores& tensor_cores, After after);
 
  private:
-  CheckedRows dq_rows() const { return {plan_.rows.dq.size(), plan_.dq_weights}; }
-  CheckedRows dkv_rows() const { return {plan_.rows.dkv.size(), plan_.dkv_weights}; }
+  CheckedRows dq_rows() const { return {plan_.rows.dq.size(), plan_.dq_weights, data_.element()}; }
+  CheckedRows dkv_rows() const {
+    return {plan_.rows.dkv.size(), plan_.dkv_weights, data_.element()};
+  }
 
   const ProblemData& data_;
   GradientPlan plan_;
