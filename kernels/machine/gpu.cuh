@@ -269,9 +269,9 @@ class GpuMachine : public GpuCodegen,
   }
 
  private:
-  /// The types that move T with one instruction: a vector, and a scalar, as which it goes to global
-  /// memory. Of a vector from shared memory compilers make four stores of 4 bytes there (CUDA 11.8
-  /// and 13.0), each of which touches as many sectors as one of 16 bytes.
+  /// The types that move T with one instruction: a vector type, and a scalar type for stores to
+  /// global memory. Compilers split a vector that came from shared memory into four stores of 4
+  /// bytes (CUDA 11.8 and 13.0), each of which touches as many sectors as one of 16 bytes.
   template <int kBytes>
   struct Vector;
 

@@ -5,7 +5,7 @@
 // pointers are aligned to sizeof(T). What a kernel may ask of the compiler: codegen.h.
 //
 //   int thread() const, lane() const, warp() const    thread in block, lane in warp, warp in block
-//   int block(int axis) const                         blockIdx, axis 0..2; read anew by each call
+//   int block(int axis) const                         blockIdx, axis 0..2; read again by each call
 //   Tiles& shared<Tiles>()                            the block's shared memory as a Tiles
 //
 //   T    load_global<T>(const void*)                  LDG
@@ -16,49 +16,46 @@
 //   void add_global(float*, const float (&)[4])       four that lie side by side, each as that; the
 //                                                     address is aligned to 16; sm_90 on
 //
-// Memory that blocks have one after the other, by a word that tells whose turn it is (CUTLASS's
-// Semaphore of a serial split-K). Turns of a word only grow; a block may wait for turns that blocks
-// before it pass, counted x fastest, since these have started when it does.
-//   int look_for_turn(const uint32_t*, turn)          ld.relaxed.gpu, by all lanes of a warp: below
-//   0
-//                                                     where the turn has not come. Where it has,
-//                                                     the warp may store and add to what is in
-//                                                     turn, behind a branch on it, but not load
-//                                                     that: it has not acquired it
-//   void await_turn(const uint32_t*, turn, waits)     ld.acquire.gpu until the word is `turn` or
-//                                                     after, by all lanes of a warp, where `waits`:
-//                                                     what was done before that turn was passed is
-//                                                     there
-//   void pass_turn(uint32_t*, turn, passes)           st.release.gpu where `passes`, of one thread,
-//                                                     behind a barrier after all that the block
-//                                                     does in its turn
-//
-// Words of 8 bytes that a block publishes, each once, for blocks behind it: all bits of them are
-// ones until then (kUnpublished), and never of a value.
+// Global memory that blocks use one after the other, ordered by a word that counts turns: a
+// semaphore, as CUTLASS's `Semaphore` of a serial split-K. The word only grows. A block may wait
+// for turns that blocks before it pass (counted x fastest), because these have started when it
+//   int look_for_turn(const uint32_t*, turn)          ld.relaxed.gpu by all lanes of a warp: how
+//                                                     many turns ago `turn` came; negative: not
+//                                                     yet. If it came, the warp may store and add
+//                                                     to the turn's memory, behind a branch on the
+//                                                     result, but not load it: it has not acquired
+//   void await_turn(const uint32_t*, turn, waits)     if `waits`, ld.acquire.gpu by all lanes of a
+//                                                     warp until the word is at least `turn`: then
+//                                                     all earlier turns' writes are visible
+//   void pass_turn(uint32_t*, turn, passes)           if `passes`, st.release.gpu, by one thread,
+//                                                     after a barrier that follows all that the
+//                                                     block does in its turn
+// Words of 8 bytes that a block publishes, each once, for later blocks. Until then all their bits
+// are ones (kUnpublished), which no published value is.
 //   void publish(void*, Bits64)                       st.release.gpu
-//   Bits128 look_for_published(const void*)           ld.relaxed.gpu of two, which may not be there
-//                                                     yet (is_published())
-//   void await_published(const void*, waits)          the same until they are, where `waits`, as
-//                                                     blocks wait for a turn
-//   void acquire_published()                          fence.acq_rel.gpu: behind it the thread, and
-//                                                     behind a barrier the block, may load what it
-//                                                     has seen published
-//   T    load_published<T>(const void*)               LDG of one or two that the block has acquired
-//                                                     or has published itself, or that were there
+//   Bits128 look_for_published(const void*)           ld.relaxed.gpu of two words, which may not be
+//                                                     published yet (is_published())
+//   void await_published(const void*, waits)          if `waits`, the same until both are there;
+//                                                     only for words of earlier blocks, as turns
+//                                                     after a barrier the block, may load the words
+//                                                     that the thread has seen published
+//   T    load_published<T>(const void*)               LDG of one or two words that the block has
+//                                                     acquired or published, or that were written
 //                                                     before the launch
 //
-// Asynchronous copies of 16 bytes; sm_80 on. A thread waits for its own, and others see them behind
-// a barrier that comes after.
+// Asynchronous copies of 16 bytes; sm_80 on. A thread waits for its own copies; other threads see
+// them after a barrier that follows.
 //   void copy_async(void* shared, const void* global, bool exists)    cp.async.cg; of zeros where
 //                                                     none exists: `global` is not read
 //   void commit_copies()                              cp.async.commit_group: those since the last
 //                                                     commit are a group
 //   void wait_for_copies<int kPending>()              cp.async.wait_group: for all groups but the
 //                                                     last kPending
-//   void fence_async_proxy()                          fence.proxy.async.shared::cta, sm_90a: what
-//                                                     this thread wrote to shared memory, or copied
-//                                                     and waited for, multiply_async() may read
-//                                                     behind a barrier
+//   void fence_async_proxy()                          fence.proxy.async.shared::cta, sm_90a: after
+//   a
+//                                                     barrier, multiply_async() may read what this
+//                                                     thread wrote to shared memory, or copied and
+//                                                     waited for
 //
 // Copies of the tensor memory accelerator, and barriers in shared memory that tell of them; sm_90
 // on. All lanes of a warp make the same call, by which one of them acts.
@@ -163,7 +160,7 @@ struct alignas(16) Bits128 {
   std::uint32_t word[4];
 };
 
-/// Of each half of a word that nobody has published.
+/// A half of a word that nobody has published.
 inline constexpr std::uint32_t kUnpublished = ~std::uint32_t{0};
 inline constexpr int kUnpublishedByte = 0xff;  // of memset()
 

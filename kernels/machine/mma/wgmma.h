@@ -30,8 +30,8 @@ inline constexpr int kWarps = 4;  // of a warpgroup
 inline constexpr int kWarpM = kM / kWarps;
 inline constexpr int kAtomBytes = 1024;  // what a tile is aligned to
 
-/// The descriptor of what begins at `address` of shared memory, a multiple of 16. Of a K-major
-/// operand `leading_bytes` has no meaning.
+/// The descriptor of the operand at `address` of shared memory, a multiple of 16. A K-major operand
+/// ignores `leading_bytes`.
 SPARK_HD std::uint64_t matrix_descriptor(std::uint32_t address, int leading_bytes,
                                          int stride_bytes) {
   constexpr std::uint64_t kSwizzle128 = std::uint64_t{1} << 62;

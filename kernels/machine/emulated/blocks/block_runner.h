@@ -41,8 +41,8 @@ struct LaneCalls {
 
 class BlockRunner;
 
-/// Runs the kernel as a thread of the runner's block, which it sees as an EmulatedMachine: the one
-/// place that knows both (machine.cc).
+/// Runs the kernel as a thread of the runner's block, through an EmulatedMachine. Only machine.cc
+/// knows both types.
 void run_as_thread(const EmulatedKernel& kernel, BlockRunner& runner, int thread);
 
 class BlockRunner {
@@ -58,7 +58,7 @@ class BlockRunner {
       const std::array<int, 3>& block, std::uint32_t block_index,
       std::function<bool()> earlier_blocks_run = [] { return false; });
 
-  // Of all the blocks run so far.
+  // Totals of all blocks run so far.
   Counters counters() const;
   std::vector<SiteCounters> sites() const { return memory_.log().sites(); }
   const FindingLog& findings() const { return findings_; }
@@ -76,7 +76,7 @@ class BlockRunner {
   }
   void commit_products() { running_products().commit(); }
   void wait_for_products(int pending) { running_products().wait(pending); }
-  /// Of the running warp.
+  /// The running warp's look_for_turn() and await_turn() (machine.h).
   int look_for_turn(const MemoryAccess& access, std::uint32_t turn) {
     const int since = memory_.turns_since(access, turn);
     memory_.sync_warp(warp_);
@@ -89,7 +89,7 @@ class BlockRunner {
   void await_published(const MemoryAccess& access) {
     memory_.await_published(access, earlier_blocks_run_);
   }
-  // Of barriers in shared memory, by the running warp, for which `thread` answers.
+  // Barriers in shared memory, used by the running warp; `thread` stands for the warp in findings.
   void init_mbarrier(int thread, Mbarrier* barrier, int warps, const CallSite& site);
   void arrive_at_mbarrier(int thread, Mbarrier* barrier, const CallSite& site);
   void expect_bytes(int thread, Mbarrier* barrier, int bytes, const CallSite& site);

@@ -21,10 +21,10 @@ struct TensorCopy {
   std::uint32_t barrier;  // where it is
   int thread;             // that answers for the warp: its first
   CallSite site;
-  // Of a box.
+  // For a box.
   const TensorMap* map = nullptr;
   BoxPlace place{};
-  // Of bytes.
+  // For contiguous bytes.
   const void* global = nullptr;
   int bytes = kBoxBytes;
 

@@ -1,5 +1,4 @@
-// What blocks hand to blocks behind them, as BlockMemory's block passes, awaits and sees it: turns,
-// and words that are published.
+// BlockMemory's part for what blocks hand to later blocks: memory with turns, and published words.
 #include <fmt/format.h>
 
 #include <atomic>

@@ -50,7 +50,7 @@ class BlockMemory {
   /// What the warp did is ordered before what those do whom the barrier `id` lets go on.
   void arrive_at_barrier(int id, int warp);
   void complete_barrier(int id, std::uint32_t waiting_warps);
-  // Of a barrier of phases, as of SharedShadow.
+  // Phase barriers (mbarriers), as in SharedShadow.
   int add_phase_barrier() {
     if (turns_.exist()) turns_.shadow().add_phase_barrier();
     if (published_.exist()) published_.shadow().add_phase_barrier();
@@ -107,17 +107,17 @@ class BlockMemory {
   /// ISA, red.add.f32, global memory).
   void add_global(const MemoryAccess& access, std::span<const float> values);
 
-  /// A lane's load of a word that tells turns, which its warp then awaits: counted.
+  /// A lane's load of the semaphore word, counted. await_turn() follows by its warp.
   void look_for_turn(const MemoryAccess& access) { admit_word(access); }
-  /// How many turns ago it came, below 0: not yet. Where it has, the warp may store and add.
+  /// How many turns ago `turn` came; negative: not yet. Then the warp may store and add.
   int turns_since(const MemoryAccess& access, std::uint32_t turn);
-  /// Returns once the word is `turn` or after, or when it will not be: no block that was launched
-  /// before this one runs any more.
+  /// Returns once the word is at least `turn`, or when it never will be: no earlier block runs any
+  /// more.
   void await_turn(const MemoryAccess& access, std::uint32_t turn,
                   const std::function<bool()>& earlier_blocks_run);
   void pass_turn(const MemoryAccess& access, std::uint32_t turn);
 
-  /// Of words of a region that is_published.
+  /// The words belong to a region that is_published.
   void publish(const MemoryAccess& access, const Bits64& value);
   Bits128 look_for_published(const MemoryAccess& access);
   /// Returns as await_turn() does.
@@ -125,7 +125,8 @@ class BlockMemory {
   void acquire_published(int thread) {
     if (published_.exist()) published_.acquire(thread);
   }
-  /// Of another region, which a launch before has written, as load_global() does.
+  /// The address may also be in another region, which an earlier launch wrote: then as
+  /// load_global().
   template <class T>
   T load_published(const MemoryAccess& access) {
     if (!admit_published(access)) return poison<T>();
@@ -217,9 +218,9 @@ class BlockMemory {
     if (options_.count) log_.record(access, last_region_->device_address(access));
     return true;
   }
-  /// Of a word that tells turns: its region's, or null.
+  /// The region that the semaphore word orders, or null.
   const GlobalMemory::Region* admit_word(const MemoryAccess& access);
-  /// Whether a load of words that are published, or were before, may be done.
+  /// Whether a load_published() may be done.
   bool admit_published(const MemoryAccess& access);
   std::size_t published_word(const MemoryAccess& access) const {
     return last_region_->offset_of(access.location()) / PublishedWords::kBytes;
@@ -240,7 +241,7 @@ class BlockMemory {
     return true;
   }
 
-  /// Those of shared memory, of what the block has in its turn and of what blocks publish.
+  /// The shadows of shared memory, of memory with turns, and of published words.
   template <class Visit>
   void for_each_shadow(Visit visit) {
     visit(shadow_);

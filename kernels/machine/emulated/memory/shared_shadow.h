@@ -12,10 +12,10 @@
 // A tensor core reads shared memory by another way (proxy) than stores write it: it sees a word
 // when the writer's thread has fenced after it wrote.
 //
-// A word remembers its last writer and two readers: the last one, and a different one, of another
-// warp if there is such since the last barrier. Two suffice where barriers are the block's: whoever
-// writes, if any unordered reader is another thread, so is one of these. Of readers that barriers
-// of some warps order differently one may be forgotten.
+// A word remembers its last writer and two readers: the last one, and a different one, from another
+// warp if there is such since the last barrier. Two suffice if all barriers are of the whole block:
+// if any unordered reader is a thread other than the writer, so is one of these. If barriers of
+// some warps order the readers differently, a reader can be forgotten.
 //
 // Most accesses are of 16 bytes, whose four words then tell the same: they are one word of the
 // shadow until an access of fewer bytes parts them, for the rest of the block.
@@ -54,7 +54,7 @@ class SharedShadow {
   /// The threads that will run know nothing of what is in shared memory.
   void begin_block();
   void barrier() { barrier(0, warps()); }
-  /// Of the warps [first_warp, end_warp).
+  /// A barrier of the warps [first_warp, end_warp).
   void barrier(int first_warp, int end_warp);
   void sync_warp(int warp) { ++clocks_[static_cast<std::size_t>(warp)].now; }
   /// The barrier `id`, below kBarriers, learns what the warp knows. Those warps that have waited

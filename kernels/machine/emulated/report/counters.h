@@ -37,7 +37,7 @@ struct Counters {
   std::uint64_t global_sectors_added = 0;  // by atomics
 
   std::uint64_t mma() const { return mma_m8n8k4 + mma_m16n8k16 + wgmma; }
-  /// Of one of the instructions.
+  /// Counts `count` of one kind of mma instruction.
   void add_mma(std::uint64_t Counters::*instruction, Accumulator accumulator, std::uint64_t count) {
     this->*instruction += count;
     if (accumulator == Accumulator::kFp16) mma_fp16acc += count;
