@@ -3,8 +3,8 @@
 //
 // Element n of strand s of a step (layout.h), of key
 //   first key + 8 i + 2 * pair(lane, s) + e,  e = 0 or 1,
-// is bit 16 s + 8 e + i of the word, set if the element is dropped. Of 32 or 16 keys that are not
-// the first of 64 the word is shifted, so i counts from these.
+// is bit 16 s + 8 e + i of the word, set if the element is dropped. For 32 or 16 keys the word is
+// shifted, so that i counts from the first of them.
 #pragma once
 
 #include "kernels/base/planted_fault.h"
@@ -24,13 +24,12 @@ struct TileDropout {
   static_assert(Layout::kStrands == 2, "a word has two strands of 16 elements");
   static_assert(Layout::kOtherRowLane == 0 || kGroups <= 2, "two lanes share so many blocks");
 
-  /// Of each group; until share(), the blocks that this lane draws for itself and for the lane with
-  /// the rows 8 below or above its own.
+  /// One word a group. Before share(): the blocks that this lane draws for itself and for the lane
+  /// with the rows 8 below or above its own.
   std::uint32_t word[kGroups];
 
-  /// Draws block b of kGroups, of the rows from first_row on. `params` have the dropout, and where
-  /// its offset is, which is loaded for each half of the draw: where no register is left to keep
-  /// it.
+  /// Draws block b of kGroups, for the rows from first_row on. Loads the dropout offset from
+  /// `params` for each half of the draw, for kernels without a register to keep it in.
   template <class Machine, class Params>
   SPARK_DEVICE void draw_block(Machine& machine, const Params& params, std::uint32_t batch_head,
                                int first_row, int first_key, int b) {
@@ -43,13 +42,13 @@ struct TileDropout {
   SPARK_DEVICE void share(Machine& machine, int first_key) {
     if constexpr (Layout::kOtherRowLane != 0) exchange(machine);
     if constexpr (kKeys < 64) {
-      constexpr int kPlaces = 8 - kKeys / 8;  // of the first of kKeys among the 8 i of 64
+      constexpr int kPlaces = 8 - kKeys / 8;  // position of the first key among the 8 i of 64
 #pragma unroll
       for (std::uint32_t& of_group : word) of_group >>= first_key >> 3 & kPlaces;
     }
   }
 
-  /// All of them, by an offset that was loaded before.
+  /// All blocks, by an offset that was loaded before.
   template <class Machine>
   SPARK_DEVICE void draw(Machine& machine, const Dropout& dropout, const DropoutOffset& loaded,
                          std::uint32_t batch_head, int first_row, int first_key) {

@@ -46,8 +46,8 @@ struct OfRow {
   int looks = 0, rises = 0;  // behind the first tile: of the warp, and of its first row
 };
 
-/// Of each row by `trend_of` it, over all tiles. An output of 1 for each key goes along, whose
-/// rescaled sum is the row's.
+/// What each row, whose scores trend_of() chooses, sees over all tiles. An output of 1 for each key
+/// goes along, whose rescaled sum is the row's.
 template <class TrendOf>
 std::vector<OfRow> walk(TrendOf trend_of) {
   std::vector<OfRow> result(kRows);

@@ -67,8 +67,8 @@ std::array<int, 2> calls_outside(const KeyMask& mask, const Range& seen, int fir
 
 TEST(TileMask, ComparesOnTheSideAloneWhereARowSeesNotAll) {
   const KeyMask window = make_key_mask(MaskSpec::window(32), 128, 128);
-  // Of keys 64, 65, 72, 73, 80, 81, 88 and 89, which lane 0 has of two steps, its rows 64 and 66
-  // see one and two, 80 and 82 five and six.
+  // Lane 0 has keys 64, 65, 72, 73, 80, 81, 88 and 89 of two steps. Its rows 64 and 66 see one and
+  // two of them, 80 and 82 five and six.
   const Range seen = window.keys_of_all({64, 96});
   EXPECT_EQ(calls_outside(window, seen, 64), (std::array{13, 5}));
   // What is said to be seen is not compared with.
