@@ -5,9 +5,9 @@
 // rows: with rows [a, b] and keys [c, d],
 //   hull   the keys that some row sees   [begin(a), end(b))
 //   core   the keys that every row sees  [begin(b), end(a))
-// A tile outside the hull is empty, one inside the core is full, any other is cut. A mask that is a
-// union of such ranges answers by the same functions: loops ask for the next tile, and a row's keys
-// come as words of bits.
+// A tile outside the hull is empty, one inside the core is full, any other is partial (kCut). A
+// mask that is a union of such ranges has the same functions: loops ask for the next tile, and a
+// row's keys are mask bits.
 #pragma once
 
 #include <cstdint>
@@ -77,7 +77,7 @@ struct KeyMask {
            of_keys.end <= most_of(prefix, of_rows.begin + end_offset);
   }
 
-  /// Of a tile with at least one row and one key.
+  /// The tile must have at least one row and one key.
   SPARK_HD TileCover cover(const Range& of_rows, const Range& of_keys) const {
     const Range hull = keys_of_any(of_rows);
     if (of_keys.end <= hull.begin || hull.end <= of_keys.begin) return TileCover::kEmpty;

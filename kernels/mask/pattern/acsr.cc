@@ -41,8 +41,8 @@ std::optional<AcsrRow> progression(std::vector<Range> runs) {
   return row;
 }
 
-/// Of a term that shows of each line of keys the row's own column alone, without a look at each
-/// line. Nothing of another term.
+/// The keys of a row if the term shows, in each line of keys, only the row's own column: computed
+/// without a look at each line. nullopt for any other term.
 std::optional<AcsrRow> own_column(const Pattern& pattern, const Term& term, int row) {
   const Grid& grid = term.grid;
   if (!term.is_closed_form() || term.hidden_by != 0 || grid.axes != 2 ||
@@ -177,7 +177,7 @@ std::vector<AcsrRow> acsr_of(const Pattern& pattern, int head) {
       rows.push_back(*column);
       continue;
     }
-    // Of one row, and for tiles of one key, the touched keys are the visible ones.
+    // For one row and tiles of one key, the touched keys are the visible ones.
     finder.find({row, row + 1}, runs);
     const std::optional<AcsrRow> affine = progression(one_by_one(runs.touched));
     if (!affine) {

@@ -63,7 +63,7 @@ class Trimmer {
   /// Keeps what the rest has in common with `part`.
   void keep_part(const Term& part) { keep(both(rest_, part)); }
 
-  /// Of a term without a grid: the axes, all still visible.
+  /// Gives a term without a grid the grid's axes, all still visible.
   void lay_out(const Grid& grid) {
     if (rest_.grid.axes != 0) return;
     rest_.grid.axes = grid.axes;

@@ -82,8 +82,8 @@ void add_box(const Grid& grid, Box box, const RunRule& rule, RunSink& sink) {
   }
 }
 
-/// Of some rows, as positions, what flat zones and arrays leave: keys that some see, that each
-/// sees.
+/// Some rows, as positions, and the keys that flat zones and arrays let some of them (hull) and all
+/// of them (core) see.
 struct FlatLimits {
   Range rows, hull, core;
 };
@@ -138,7 +138,7 @@ void join(std::vector<Range>& runs) {
   runs.resize(last + 1);
 }
 
-/// Of a term in the order of the sequence.
+/// Adds the runs of a term, in sequence order.
 void add_runs(const Pattern& pattern, const Term& term, const Range& rows, int tile_keys,
               EnumeratedRuns& runs) {
   const int key_at = pattern.key_at;

@@ -5,7 +5,7 @@
 namespace sparkbench {
 namespace {
 
-/// Of an axis that clamps rows: the window of a row.
+/// The window of row q on an axis that clamps rows.
 Range window_of_row(const Zone& zone, int extent, int q) {
   const int keys = zone.d1 - zone.d0;
   const int begin = std::clamp(q + zone.d0, 0, extent - keys);

@@ -65,15 +65,15 @@ void add_columns(const Range& outer, const Range& columns, int line, const RunRu
   }
 }
 
-/// Of the outermost axis.
+/// Distance between positions that are adjacent on the outermost axis.
 int pitch_of(const Grid& grid) {
   int pitch = 1;
   for (int axis = 1; axis < grid.axes; ++axis) pitch *= grid.extent[axis];
   return pitch;
 }
 
-/// Of lines `pitch` apart those that have positions of a range, which is not empty. Divides only
-/// where some have none.
+/// The lines, `pitch` apart, that have positions of a range, which is not empty. Divides only where
+/// some lines have none.
 Range on_lines_of(const Range& positions, Range lines, int pitch) {
   if (std::int64_t{lines.begin} * pitch < positions.begin) {
     const int first = positions.begin == 0 ? 0 : floor_divide(positions.begin, pitch);
@@ -103,8 +103,8 @@ void add_box(const Grid& grid, Box box, const RunRule& rule, RunSink& sink) {
   }
 }
 
-/// Of some rows, as positions, what flat zones and arrays leave: keys that some see, that each
-/// sees.
+/// Some rows, as positions, and the keys that flat zones and arrays let some of them (hull) and all
+/// of them (core) see.
 struct FlatLimits {
   Range rows, hull, core;
 };
@@ -142,8 +142,8 @@ void add_grid_runs(const Term& term, const FlatLimits& flat, int key_at, int til
   add_box(term.grid, common, {0, tile_keys}, full);
 }
 
-/// Of each word of some rows the bits that some row has, and those that each has. Rows are read
-/// once, four at a time, because reading them is all that bits cost.
+/// The OR (any) and the AND (every) of the mask words of some rows. Reads each row once, four at a
+/// time, because reading is all that mask bits cost.
 struct JoinedWords {
   std::vector<std::uint64_t> any, every;
 
@@ -190,7 +190,7 @@ void add_bit_runs(const BitRows& bits, const FlatLimits& limits, int tile_keys, 
   }
 }
 
-/// How some rows see some keys, by words, until it is clear.
+/// How some rows see some keys, by mask words, until it is clear.
 TileCover cover_by_words(const Pattern& pattern, const Term& term, const Range& rows,
                          const Range& keys) {
   bool is_any_seen = false, is_any_hidden = false;
@@ -257,7 +257,7 @@ void KeyRunFinder::add(const Term& term, const Range& rows, KeyRuns& runs) const
   if (term.where != nullptr) {
     add_predicate_runs(pattern_, term, {rows, hull_keys, core_keys}, tile_keys_, runs);
   } else if (term.bits != nullptr) {
-    // What a grid hides besides is left to the words of a row.
+    // With a grid no tile counts as full: the mask bits of each row tell what the grid hides.
     const Range every = term.grid.axes > 0 ? Range{0, 0} : core_keys;
     add_bit_runs(*term.bits, {rows, hull_keys, every}, tile_keys_, runs);
   } else if (term.grid.axes > 0) {

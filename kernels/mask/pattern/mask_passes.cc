@@ -30,7 +30,7 @@ std::optional<MaskSpec> dense_mask(const std::vector<Term>& terms, int lines) {
   return MaskSpec::band(std::min(-zone.d0, lines), std::min(zone.d1, lines) - 1);
 }
 
-/// Of a pass over places, the terms of a residue, over its lines.
+/// A residue's terms over its lines, from a pass over all residues (PatternPass).
 std::vector<Term> terms_of_residue(const PatternPass& pass, int residue) {
   std::vector<Term> terms;
   for (const Term& term : pass.pattern.unions.front()) {

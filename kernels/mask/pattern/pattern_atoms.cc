@@ -151,7 +151,7 @@ std::vector<Term> neighbourhood_terms(const PatternAtom& atom, const Pattern& le
   return {term};
 }
 
-/// Of head 0: make_pattern() knows the head.
+/// The predicate for head 0: make_pattern() sets the head.
 std::vector<Term> predicate_terms(const PatternAtom& atom, const Pattern& lengths) {
   const ExpressionPoint names = {.seqlen_q = lengths.seqlen_q, .seqlen_k = lengths.seqlen_k};
   return {

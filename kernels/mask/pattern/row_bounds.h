@@ -1,5 +1,5 @@
-// The keys of each row as two arrays, neither of which ever falls: packed documents, and every
-// pattern of one run a row that no zone says.
+// The keys of each row as two arrays, begin and end, neither of which ever falls: varlen documents,
+// and every pattern of one key interval a row that no zone expresses.
 #pragma once
 
 #include <functional>
@@ -36,11 +36,11 @@ std::vector<int> drawn_documents(int mean, int seqlen);
 /// AND. Both have as many rows.
 SharedBounds both(const RowBounds& a, const RowBounds& b);
 
-/// The keys before and behind each row's, which together with them are all.
+/// The keys before, and after, each row's own; the three together are all keys.
 SharedBounds keys_before(const RowBounds& bounds);
 SharedBounds keys_behind(const RowBounds& bounds, int seqlen_k);
 
-/// Of each key, the rows that see it.
+/// The rows that see each key.
 SharedBounds transposed(const RowBounds& bounds, int seqlen_k);
 
 }  // namespace sparkbench

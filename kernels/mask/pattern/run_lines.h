@@ -1,5 +1,6 @@
-// Runs of whole numbers at equal distances: what a box of a grid is on the sequence, a run a line.
-// Boxes stay so until spans are written, so that what many lines repeat is worked out once.
+// Intervals (runs) of whole numbers at equal distances: a box of a grid is one interval a line of
+// the sequence. Boxes stay so until spans are written, so that what many lines repeat is worked out
+// once.
 #pragma once
 
 #include <bit>
@@ -23,15 +24,15 @@ class DivideBy {
   bool divides(int number) const {
     return shift_ >= 0 ? (number & (divisor_ - 1)) == 0 : number % divisor_ == 0;
   }
-  /// Of numbers that are not negative.
+  /// `number` must not be negative.
   int rounded_up(int number) const { return (*this)(number + divisor_ - 1); }
 
  private:
   int divisor_, shift_ = -1;
 };
 
-/// `count` runs as long as `first`, each `pitch` after the one before. Of one run the pitch is
-/// whatever it is; several do not meet.
+/// `count` runs as long as `first`, each `pitch` after the one before. Several runs do not meet;
+/// for one run the pitch has no meaning.
 struct RunLines {
   Range first;
   int pitch = 0, count = 1;

@@ -118,7 +118,7 @@ void SpanWriter::add_one_line(const Range& run, FullRuns& full) {
   add(rest);
 }
 
-/// Of the lines with which this tile of rows begins those that the one before begins with, too.
+/// How many lines at the beginning of this tile of rows equal those of the tile before.
 int SpanWriter::lines_there(const Lines& lines) {
   const bool is_like = first_.pitch == lines.pitch && first_.spans_of_line == lines.spans_of_line &&
                        std::equal(row_.begin(), row_.begin() + lines.spans_of_line, lines.spans);

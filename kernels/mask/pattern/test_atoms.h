@@ -12,11 +12,11 @@
 
 namespace sparkbench {
 
-/// Of a place on a line of this many, below 0 too.
+/// Column and line of a position on a grid of lines of `extent`; positions may be negative.
 inline int column_of(int place, int extent) { return (place % extent + extent) % extent; }
 inline int line_of(int place, int extent) { return (place - column_of(place, extent)) / extent; }
 
-/// Which document a place is in, -1 when in none.
+/// The document that a position is in, -1 if in none.
 inline int document_of(const std::vector<int>& lengths, int place) {
   if (place < 0) return -1;
   for (std::size_t i = 0; i < lengths.size(); ++i) {

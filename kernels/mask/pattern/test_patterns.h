@@ -18,7 +18,7 @@ inline int draw(Random& random, int least, int most) {
   return std::uniform_int_distribution<int>(least, most)(random);
 }
 
-/// Of a row and a key, by index.
+/// Whether row `row` sees key `key`.
 using Predicate = std::function<bool(int row, int key)>;
 
 /// What is visible, pair by pair.

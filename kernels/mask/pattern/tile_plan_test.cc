@@ -76,7 +76,8 @@ TEST(TilePlan, RefusesTilesOfNothing) {
   EXPECT_THROW(plan(pattern, 0, 64, -1), std::invalid_argument);
 }
 
-/// Of one term of zones each visited tile has a visible pair, and no tile is cut that is full.
+/// A plan of one term of zones visits no tile without a visible pair, and calls every full tile
+/// full.
 TEST(TilePlan, IsExactForZones) {
   for (const char* const text : {"window:37", "band:5:90", "prefix:9", "blocked:50", "strided:41",
                                  "dilated:5:9", "nd:10x20:3x7", "nd:5x4x10:3x3x3"}) {

@@ -96,15 +96,15 @@ struct OperatorRow {
   std::string_view text;
   int precedence;
 };
-/// Of two operands. Of those that begin alike the longer one comes first.
+/// Operators of two operands. A longer one precedes those that it begins with, such as << before <.
 const std::vector<OperatorRow>& binary_operators();
-/// nullptr of any other.
+/// nullptr if `op` has not two operands.
 const OperatorRow* find_binary(ExpressionOp op);
 
 inline constexpr int kUnaryPrecedence = 11, kComparisonPrecedence = 7, kEqualityPrecedence = 6,
                      kBitAndPrecedence = 5, kBitOrPrecedence = 3;
 
-/// The name of a row, a key, a head or a length; "" of anything else.
+/// The name of a row, a key, a head or a length; "" for other operations.
 std::string_view name_of(ExpressionOp op);
 
 }  // namespace sparkbench

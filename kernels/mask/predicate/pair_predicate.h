@@ -48,8 +48,8 @@ using SharedPredicate = std::shared_ptr<const PairPredicate>;
 
 /// AND, of the same head and lengths. Throws std::logic_error where these differ.
 SharedPredicate both(const PairPredicate& a, const PairPredicate& b);
-/// Of a predicate of one factor: the only ones that whoever trims terms takes away. Throws
-/// std::logic_error for others.
+/// NOT, of a predicate of one factor, which is all that trimming a term takes away. Throws
+/// std::logic_error for more factors.
 SharedPredicate complement(const PairPredicate& of);
 SharedPredicate transposed(const PairPredicate& of);
 SharedPredicate of_head(const PairPredicate& of, int head);
