@@ -1,4 +1,4 @@
-// Which passes have dQ in relay, with which slots, and which blocks of keys add to a query's.
+// Which passes use the dQ semaphore, with which slots, and which key blocks add to a query's dQ.
 #include "kernels/volta/backward/relay_plan.h"
 
 #include <gtest/gtest.h>
@@ -125,7 +125,7 @@ TEST(VoltaRelayPlan, IsOfMasksThatShowSomeOfTheLastBlocksKeys) {
   EXPECT_TRUE(has_relay(problem, false));
 }
 
-/// Of all keys of each row blocks begin with the same query, and wait.
+/// If each row sees all keys, all blocks begin with the same query, and wait.
 TEST(VoltaRelayPlan, IsOfShortSequencesWhoseBlocksHardlyWait) {
   EXPECT_TRUE(has_relay(long_problem(MaskSpec::causal(), 2048), false));
   EXPECT_FALSE(has_relay(long_problem(MaskSpec::causal(), 2049), false));

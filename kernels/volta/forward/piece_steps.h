@@ -1,11 +1,11 @@
 // The steps of the forward kernel whose K and V come in pieces, each once. schedules.h puts them in
 // order.
 //
-// Up to 128 columns a warp has its 32 rows alone. Above, O of 32 rows has as many columns as two
-// warps have registers for. So two warps, a pair, share 32 rows: of a tile's 64 keys each has the
-// scores of 32, of O each has 128 columns. Once a tile they tell each other the largest scores of
-// rows, and for each piece of V their P, both by shared memory. A barrier of the two warps stands
-// between, and before they fill this memory anew.
+// Up to 128 columns a warp has 32 rows of its own. Above, O of 32 rows needs the registers of two
+// warps. So a pair of warps shares 32 rows: each has the scores of 32 of a tile's 64 keys, and 128
+// columns of O. Through shared memory they exchange the row maxima once a tile, and their P for
+// each piece of V. A barrier of the two warps follows each exchange, and precedes the next use of
+// this memory.
 #pragma once
 
 #include "kernels/tile/dropout.h"
@@ -16,9 +16,8 @@
 
 namespace sparkbench::volta {
 
-/// A tile of which one of a warp's groups of rows alone sees some, as a Config of its verbs. By the
-/// cycle model it is fastest with as few exponentials early as a piece of V asks for, and with a
-/// mask by ends.
+/// The Config for a tile that only one of a warp's groups of rows sees. By the cycle model it is
+/// fastest with as few early exponentials as a piece of V needs, and with a mask by ends.
 template <class Config, int kGroup>
 struct GroupOf : Config {
   static constexpr int kScoreGroups = 1, kFirstGroup = kGroup;
@@ -26,14 +25,14 @@ struct GroupOf : Config {
   static constexpr CutMask kCutMask = cut_masks::kEndsFirst;
 };
 
-/// Of patterns only: the tile that is loaded, as load_listed_tile() has it.
+/// Only for patterns: the loaded tile, as load_listed_tile() returns it.
 struct LoadedTile {
   int tile_;
 };
 struct NoLoadedTile {};
 
-/// A warp of this kernel, with its rows alone or half of a pair. As ForwardWarp (steps.h), it
-/// locates everything anew.
+/// A warp of this kernel, with rows of its own or half of a pair. Like ForwardWarp (steps.h), it
+/// recomputes its block's coordinates in each step.
 template <class Config, class Machine>
 class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, NoLoadedTile> {
  public:
@@ -44,7 +43,7 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
   using StagedValues = StagedRows<ValuePiece, Config::kWarps>;
   using Tile = ScoreTile<Config>;
   using Softmax = SoftmaxOf<Config>;
-  /// Whether no other warp has rows of this one.
+  /// Whether no other warp has this warp's rows.
   static constexpr bool kIsAlone = Config::kColumnWarps == 1;
   /// Key steps of its scores that a piece of V has.
   static constexpr int kPieceSteps = Config::kKeySteps / 2;
@@ -87,12 +86,12 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
     staged.store(machine_, tiles_.piece[part].v);
   }
 
-  /// Once all of a tile is loaded: which one is next, where a list tells it.
+  /// Called once all of a tile is loaded: finds the next one, where a list tells it.
   SPARK_DEVICE void begin_next(int next_key) {
     if constexpr (Config::kIsSparse) find_tile(next_key);
   }
 
-  /// All that a tile which no row of the warp sees asks of it.
+  /// A warp's work for a tile that none of its rows see: its rows of K and V, for the other warps.
   SPARK_DEVICE void stage_for_others(int first_key) {
     StagedKeys k;
     StagedValues v;
@@ -111,7 +110,7 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
     end_piece();
   }
 
-  /// Verbs of a tile, of both groups of rows or of one: Of is Config or its GroupOf.
+  /// The steps of a tile, for both groups of rows (`Of` is Config) or for one (its GroupOf).
   ///
   /// S += Q K^T over the columns of a piece of K.
   template <class Of>
@@ -119,7 +118,7 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
     multiply_keys<Of>(part, 0, tile.score);
   }
 
-  /// S = -inf where the mask hides a key of a tile that it cuts.
+  /// S = -inf where the mask hides a key of a partial tile.
   template <class Of>
   SPARK_DEVICE void mask(int first_key, ScoreTile<Of>& tile) {
     const Range seen = Config::kIsPacked ? all_seen_ : all_seen();

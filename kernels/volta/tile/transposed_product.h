@@ -10,7 +10,7 @@ namespace sparkbench {
 inline constexpr int kTransposedKeys = 64;
 inline constexpr int kTransposedGroups = kTransposedKeys / kGridRows;
 
-/// Where all of the keys are meant.
+/// kHalfOfAll and Config::kKeyHalf for all of the keys.
 inline constexpr int kNoHalf = -1;
 
 /// The key of row m of an 8x8 tile of c[g] (matmul_transposed_probabilities) in quad-pair row half
@@ -20,11 +20,12 @@ SPARK_HD int transposed_key(int r, int g, int m) {
          (m & 1);
 }
 
-/// C += P^T B for 64 keys of P, or the 32 of its half `key_half`, and for columns 32 *
-/// first_block.. of B, kBlocks times 32. P's rows are those of B, 16 a tile. c[g][2u + f] has the
-/// keys transposed_key(r, g, m) and the columns that matmul_probabilities gives. P^T is read as a
-/// column-major A: a chunk is the operand of two g. c[g][2 kBlocks] has, where it is asked for, the
-/// half block from chunk half_chunk on. Of the half kHalfOfAll c has all 64 keys, and its groups.
+/// C += P^T B for 64 keys of P, or the 32 of its half `key_half`, and for 32 kBlocks columns of B
+/// from column 32 * first_block on. P's rows are those of B, 16 a tile. c[g][2u + f] has the keys
+/// transposed_key(r, g, m) and the columns that matmul_probabilities gives. P^T is read as a
+/// column-major A: a chunk is the operand of two g. With kHasHalfBlock, c[g][2 kBlocks] has the
+/// half block from chunk half_chunk on. With kHalfOfAll, c has room for all 64 keys, and only that
+/// half's groups are added to.
 template <int kBlocks, bool kHasHalfBlock = false, int kHalfOfAll = kNoHalf,
           Accumulator kAccumulator, class Machine, int kTiles, class BTile, int kGroups,
           int kColumnGroups>
