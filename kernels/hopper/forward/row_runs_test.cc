@@ -1,5 +1,5 @@
-// Runs of rows: which blocks have which, when they are chosen, and the kernels over them on the
-// emulated H100, against the definition.
+// Row runs (consecutive query tiles of one CTA): which blocks have which, when they are chosen, and
+// the kernels with them on the emulated H100, against the definition.
 #include "kernels/hopper/row_runs.h"
 
 #include <gtest/gtest.h>
@@ -123,8 +123,8 @@ TEST(HopperRowForm, IsTheKernels) {
   EXPECT_FALSE(has_bits_of(RowForm::kBlocks));
 }
 
-/// Of the rows of a block one less, as many, and one more; of several blocks, which are several
-/// runs.
+/// Seqlens of a block's rows minus one, exactly, and plus one; and of several blocks, which are
+/// several runs.
 class HopperRowRunsOf : public testing::TestWithParam<std::tuple<int, int>> {};
 
 /// With dropout or without it, the other way round in the next `cell`; nightly both. Narrow runs
@@ -174,7 +174,7 @@ TEST(HopperRowRunsOfHeadDims, MatchTheDefinition) {
   }
 }
 
-/// Of whatever rows and keys, with no key for some rows.
+/// Any number of rows and keys; some rows see no key.
 TEST(HopperRowRunsOfRandomBands, MatchTheDefinition) {
   std::mt19937 random(3);
   const auto between = [&](int least, int most) {
