@@ -18,7 +18,7 @@
 //
 // Global memory that blocks use one after the other, ordered by a word that counts turns: a
 // semaphore, as CUTLASS's `Semaphore` of a serial split-K. The word only grows. A block may wait
-// for turns that blocks before it pass (counted x fastest), because these have started when it
+// for turns that blocks before it pass (counted x fastest): these have started when it does.
 //   int look_for_turn(const uint32_t*, turn)          ld.relaxed.gpu by all lanes of a warp: how
 //                                                     many turns ago `turn` came; negative: not
 //                                                     yet. If it came, the warp may store and add
@@ -30,6 +30,7 @@
 //   void pass_turn(uint32_t*, turn, passes)           if `passes`, st.release.gpu, by one thread,
 //                                                     after a barrier that follows all that the
 //                                                     block does in its turn
+//
 // Words of 8 bytes that a block publishes, each once, for later blocks. Until then all their bits
 // are ones (kUnpublished), which no published value is.
 //   void publish(void*, Bits64)                       st.release.gpu
@@ -37,6 +38,7 @@
 //                                                     published yet (is_published())
 //   void await_published(const void*, waits)          if `waits`, the same until both are there;
 //                                                     only for words of earlier blocks, as turns
+//   void acquire_published()                          fence.acq_rel.gpu: after it this thread, and
 //                                                     after a barrier the block, may load the words
 //                                                     that the thread has seen published
 //   T    load_published<T>(const void*)               LDG of one or two words that the block has
@@ -51,16 +53,15 @@
 //                                                     commit are a group
 //   void wait_for_copies<int kPending>()              cp.async.wait_group: for all groups but the
 //                                                     last kPending
-//   void fence_async_proxy()                          fence.proxy.async.shared::cta, sm_90a: after
-//   a
-//                                                     barrier, multiply_async() may read what this
-//                                                     thread wrote to shared memory, or copied and
-//                                                     waited for
+//   void fence_async_proxy()                          fence.proxy.async.shared::cta, sm_90a: what
+//                                                     this thread wrote to shared memory, or copied
+//                                                     and waited for, multiply_async() may read
+//                                                     after a barrier
 //
 // Copies of the tensor memory accelerator, and barriers in shared memory that tell of them; sm_90
 // on. All lanes of a warp make the same call, by which one of them acts.
 //   void init_mbarrier(Mbarrier*, int warps)          mbarrier.init: `warps` arrive in each phase;
-//                                                     others use it behind a barrier of the block
+//                                                     others use it after a barrier of the block
 //   void arrive_at_mbarrier(Mbarrier*)                mbarrier.arrive of the warp: what its lanes
 //                                                     did is ordered before what those do who wait
 //   void expect_bytes(Mbarrier*, int bytes)           mbarrier.expect_tx: that the phase waits for
