@@ -17,7 +17,7 @@ namespace {
 constexpr Half kNeverWritten{0x7e5a};  // a NaN
 
 using Regions = std::vector<GlobalRegion>;
-/// Of a launch, {index, head, batch}; empty: all.
+/// Blocks of a launch, as {index, head, batch}; empty: all.
 using Blocks = std::set<std::array<int, 3>>;
 
 /// What both passes have: a mask's rows, and memory for a value of each pair.

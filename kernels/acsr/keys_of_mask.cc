@@ -10,7 +10,7 @@
 namespace sparkbench::acsr {
 namespace {
 
-/// Of each class of a head's mask, its rows.
+/// The rows of each class of a head's mask.
 std::vector<Range> rows_of_classes(const MaskRows& rows, int head, int stride) {
   std::vector<Range> classes(static_cast<std::size_t>(stride), Range{0, 0});
   for (int i = 0; i < rows.blocks_of_head(); ++i) {
