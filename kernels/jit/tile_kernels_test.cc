@@ -34,7 +34,7 @@ void atomicAdd(T* to, T value) {
   *to += value;
 }
 
-/// Of a text, a head, a row's place, a key, and both lengths.
+/// Arguments: text, head, row's position, key, and both lengths.
 std::function<bool(int, Whole, Whole, Whole, Whole, Whole)> answer_of_pair;
 bool pattern_sees(int text, Whole h, Whole q, Whole k, Whole seqlen_q, Whole seqlen_k) {
   return answer_of_pair(text, h, q, k, seqlen_q, seqlen_k);
