@@ -21,10 +21,10 @@ FORWARD, BACKWARD = "_efficient_attention_forward", "_efficient_attention_backwa
 _FROM_TOP_LEFT = 1  # which is ours where q and k are of one length
 _MASKS = {0: "full", _FROM_TOP_LEFT: "causal", 2: "causal"}
 
-# Of dropout whose seed is in host memory: offsets that PyTorch's generator, which counts in fours, never
-# has. Where seeds are on the GPU, as PyTorch has them in CUDA graphs and without dropout: a scalar that
-# stands behind others, aligned to 16 bytes as compiled code asks. Each tells the accumulator, which the
-# backward pass has to be of, too.
+# The offset that a forward pass returns marks it as ours, and names its accumulator, which the backward
+# pass must use too. If the seed is in host memory: offsets that PyTorch's generator, which counts in
+# fours, never has. If it is on the GPU, as in CUDA graphs and without dropout: a scalar at a storage
+# offset of its own, aligned to 16 bytes as compiled code requires.
 _MARKS = {name: torch.tensor(0x5350_4152_4B41 + i, dtype=torch.int64)
           for i, name in enumerate(("fp32", "fp16"))}  # fmt: skip
 _PLACES = {"fp32": 2, "fp16": 4}
