@@ -1,6 +1,6 @@
 // An encoder layer on a GPU: its products by cublasLt, everything between by kernels over rows, and
 // any attention. Each pass enqueues what layer_steps() lists, in one block of memory in which later
-// tensors take the place of earlier ones.
+// tensors reuse the space of earlier ones.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -52,32 +52,33 @@ class GpuLayer {
   GpuLayer(const GpuLayer&) = delete;
   GpuLayer& operator=(const GpuLayer&) = delete;
 
-  /// What the attention reads and writes: Q, K and V side by side. Of sequences of several lengths
-  /// as Problem::packed() has them.
+  /// The attention's tensors; Q, K and V are slices of one tensor. Varlen sequences are packed as
+  /// in Problem::packed().
   ForwardTensors attention_tensors() const;
-  /// Where the layer has a backward pass.
+  /// Only for a layer that has a backward pass.
   BackwardTensors attention_gradients() const;
-  /// What enqueues it on the layer's stream.
+  /// Functions that enqueue the attention on the layer's stream.
   void set_attention(std::function<void()> forward, std::function<void()> backward);
 
-  /// Enqueues NaNs into everything but the weights, so that what nobody writes is seen.
+  /// Enqueues NaNs into everything but the weights, so that elements that nobody writes show.
   void poison() const;
 
-  /// Enqueues a pass. Needs the attention, and "x", of a backward pass "dy", and a forward pass
+  /// Enqueues a pass. Needs the attention and "x"; a backward pass also "dy", and a forward pass
   /// before it.
   void forward(const AfterStage& after_stage = [](Stage) {}) const;
   void backward(const AfterStage& after_stage = [](Stage) {}) const;
 
-  /// Enqueues one stage of a forward pass, from what its tensors hold. Of pre-LN's ff2 it is the
-  /// product with its bias, without the residual.
+  /// Enqueues one stage of a forward pass, from what its tensors hold. Pre-LN's ff2 is the product
+  /// with its bias, without the residual.
   void forward_stage(Stage stage) const;
 
   /// A tensor by its name in layer_steps(): "x", "dy", "y", ... Null where the layer does not keep
   /// it.
   Half* tensor(std::string_view name) const;
-  /// Of a backward pass, by the names that errors have (reference/encoder/layer_errors.h).
+  /// Gradients of a backward pass, by the names that errors have
+  /// (reference/encoder/layer_errors.h).
   std::vector<LayerGradient> gradients() const;
-  /// Device memory besides the weights, the library's and the attention's own.
+  /// Device memory, without the weights and the library's and the attention's own.
   std::uint64_t bytes() const;
 
  private:

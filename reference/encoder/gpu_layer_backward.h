@@ -18,8 +18,7 @@ class LayerBackwardPass {
   std::vector<LayerGradient> gradients() const;
 
  private:
-  /// Of a product that adds a residual's gradient in place of a launch of its own, or is followed
-  /// by one.
+  /// A product that adds a residual's gradient itself, or is followed by a launch that does.
   struct WithResidual {
     Product product;
     bool adds;

@@ -93,7 +93,7 @@ __device__ __forceinline__ NormRow load_norm_row(const NormBackward& tensors, Ro
 
 constexpr int kWarpColumns = kWarp * kVector;
 
-/// Of the columns that a warp has, each thread eight; of those that a row does not have d_norm is
+/// RowMoments of a warp's columns, each thread having eight. Columns past the row's end have d_norm
 /// 0.
 __device__ __forceinline__ RowMoments moments_of_warp(const Floats& z, const Floats& d_norm,
                                                       const Floats& gamma, int column,
