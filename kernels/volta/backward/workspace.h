@@ -40,8 +40,8 @@ inline std::size_t backward_workspace_bytes(const Problem& problem, bool is_dete
   return saturating_sum({statistics_bytes(problem), dq_sums_bytes(problem, is_deterministic)});
 }
 
-/// The same for a dense pass: with the dQ semaphore, the slots' sums and the semaphore words. At
-/// 128 columns not every GPU can run that kernel's blocks.
+/// The same of a pass of a grid: where it has dQ in relay, of the slots' sums and the words that
+/// tell turns. At 128 columns not every GPU has room for its blocks.
 inline std::size_t backward_workspace_bytes_of_grid(const Problem& problem, bool is_deterministic) {
   const std::size_t of_blocks = backward_workspace_bytes(problem, is_deterministic);
   if (!has_relay(problem, is_deterministic)) return of_blocks;
@@ -51,7 +51,7 @@ inline std::size_t backward_workspace_bytes_of_grid(const Problem& problem, bool
   return problem.head_dim > 64 ? std::max(of_blocks, of_relay) : of_relay;
 }
 
-/// The semaphore's layout, for a pass that has_relay(): its words follow the sums.
+/// Of a pass that has_relay(), with its words behind the sums.
 inline DqRelay lay_out_relay(const Problem& problem, void* memory) {
   const int slot_bits = relay_slot_bits(problem);
   auto* const bytes = static_cast<unsigned char*>(memory);
@@ -59,8 +59,8 @@ inline DqRelay lay_out_relay(const Problem& problem, void* memory) {
   return make_relay(problem, slot_bits, static_cast<std::uint32_t*>(turns));
 }
 
-/// The problem whose workspace `batch` varlen sequences have, a head's sequences one after the
-/// other. Each begins at its first_workspace_row().
+/// The problem whose workspace that of `batch` packed sequences is, those of a head one behind the
+/// other: each begins with a row of its own (first_workspace_row).
 inline Problem workspace_problem(const Problem& packed, int batch) {
   Problem problem = packed;
   problem.seqlen_q = first_workspace_row(packed.seqlen_q, batch);
