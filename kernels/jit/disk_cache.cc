@@ -80,7 +80,8 @@ bool is_trusted(const struct stat& status) {
   return is_own && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-/// Makes it and its parents, each for this user alone whatever the umask is. False with errno.
+/// Makes it and its parents, each accessible only to this user whatever the umask is. False with
+/// errno.
 bool make_folders(const std::filesystem::path& path) {
   struct stat status {};
   if (path.empty() || stat(path.c_str(), &status) == 0) return true;

@@ -109,7 +109,7 @@ class DiskCacheEntry : public DiskCacheTest {
     EXPECT_EQ(cache_.write("key", "content"), "");
     entry_ = cache_.file_of("key");
   }
-  /// It is not read, and what is compiled anew takes its place.
+  /// It is not read, and newly compiled code replaces it.
   void expect_as_if_not_there() const {
     EXPECT_FALSE(cache_.read("key"));
     EXPECT_EQ(cache_.write("key", "anew"), "");

@@ -57,11 +57,11 @@ class GpuMachine : public GpuCodegen,
     store(address, value);
   }
   __device__ __forceinline__ void add_global(float* address, float value) const {
-    // Not atomicAdd(): of an opaque address the compiler cannot tell that it is global memory's.
+    // Not atomicAdd(): the compiler cannot know that an opaque address is in global memory.
     asm volatile("red.relaxed.gpu.global.add.f32 [%0], %1;" ::"l"(address), "f"(value));
   }
 
-  /// Four sums that lie side by side, aligned to 16 bytes.
+  /// Adds to four adjacent sums, aligned to 16 bytes.
   __device__ __forceinline__ void add_global(float* address, const float (&value)[4]) const {
 #if __CUDA_ARCH__ >= 900
     asm volatile("red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(address),

@@ -13,7 +13,7 @@
 //   T    load_shared<T>(const void*)                  LDS
 //   void store_shared<T>(void*, T)                    STS
 //   void add_global(float*, float)                    RED.ADD.F32, relaxed, device scope
-//   void add_global(float*, const float (&)[4])       four that lie side by side, each as that; the
+//   void add_global(float*, const float (&)[4])       four adjacent sums, each as that; the
 //                                                     address is aligned to 16; sm_90 on
 //
 // Global memory that blocks use one after the other, ordered by a word that counts turns: a

@@ -130,7 +130,7 @@ KeyMask make_key_mask(const MaskSpec& mask, int seqlen_q, int seqlen_k);
 std::uint64_t visible_pairs(const KeyMask& mask);
 
 /// Twice the pairs that one head is credited with: the visible ones, but for a causal mask of equal
-/// lengths half of the square, as every published figure has it.
+/// lengths half of the square, as in every published figure.
 std::uint64_t twice_credited_pairs(const MaskSpec& mask, int seqlen_q, int seqlen_k);
 
 }  // namespace sparkbench

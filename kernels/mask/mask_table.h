@@ -23,7 +23,7 @@ struct MaskRow {
   MaskKind kind;
   std::string_view name;
   std::string_view form;  // as it is typed, and the least numbers
-  int parameters;         // numbers behind the name: at most two
+  int parameters;         // numbers after the name: at most two
   int least;              // that each may be
   MaskBounds (*bounds)(std::int64_t first, std::int64_t second);
 };

@@ -30,7 +30,7 @@ struct ForwardParams {
   Dropout dropout;
   int head_chunks;                      // of a tensor's row
   const DropoutOffset* dropout_offset;  // null: dropout.offset
-  const WorkItem* items = nullptr;      // of packed sequences, whose lengths in `mask` are totals
+  const WorkItem* items = nullptr;      // varlen; the lengths in `mask` are totals
   SparseLists sparse = {};              // of a pattern, beside which `mask` is full
   ChunkedView<Half> part_o = {};        // of its parts (sparse_list.h): [batch, part_rows, heads,
   float* part_lse = nullptr;            // head_dim], and [batch, heads, part_rows]

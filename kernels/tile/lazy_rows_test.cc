@@ -43,7 +43,7 @@ float score_of(Trend trend, int row, int key) {
 
 struct OfRow {
   float m = 0.0f, row_sum = 0.0f, largest_p = 0.0f;
-  int looks = 0, rises = 0;  // behind the first tile: of the warp, and of its first row
+  int looks = 0, rises = 0;  // after the first tile: of the warp, and of its first row
 };
 
 /// What each row, whose scores trend_of() chooses, sees over all tiles. An output of 1 for each key
@@ -163,7 +163,7 @@ TEST(LazyRows, AreTheSameWhateverOtherRowsSee) {
   EXPECT_EQ(among_others[6].row_sum, among_likes[6].row_sum);
 }
 
-/// Nothing was seen: zeros, as of LaneRows.
+/// No key was seen: zeros, as in LaneRows.
 TEST(LazyRows, OfNoKeyHaveNoSum) {
   run({}, [&](EmulatedMachine& machine) {
     Rows rows;

@@ -34,8 +34,8 @@ struct WorkListsParams {
 inline constexpr int kListThreads = 256;
 inline constexpr int kLengthClasses = 32;
 
-/// All of the block's shared memory. A thread's counts lie in a column, and every 32 numbers have a
-/// gap behind them, so that rows are scanned without bank conflicts.
+/// All of the block's shared memory. A thread's counts are a column, and every 32 numbers are
+/// followed by a gap, so that rows are scanned without bank conflicts.
 struct ListTiles {
   static constexpr int kCounts = kLengthClasses * kListThreads;
 

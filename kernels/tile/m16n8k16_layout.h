@@ -1,5 +1,5 @@
 // The C fragment of mma.m16n8k16 in FP32 as a Layout (layout.h): 16 rows and 8 keys a step. What a
-// warp has of a wgmma's accumulators are the same fragments, side by side.
+// warp has of a wgmma's accumulators are the same fragments, adjacent.
 #pragma once
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// dQ's sums of the Hopper backward kernels on the emulated H100, beside dQ formed alone, which has
+// dQ's sums of the Hopper backward kernels on the emulated H100, against the dQ kernel, which has
 // one order of its sums.
 #include "kernels/hopper/backward/dq_sums.h"
 

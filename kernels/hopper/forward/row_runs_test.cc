@@ -89,7 +89,7 @@ TEST(HopperRowForm, IsRunsWhereManyRowsSeeFewKeys) {
   EXPECT_EQ(row_form(few_keys), RowForm::kBlocks);
 }
 
-/// An entry of a batch has the bits that it has alone.
+/// An entry of a batch has the same bits as by itself.
 TEST(HopperRowForm, DoesNotDependOnBatchOrHeads) {
   for (const int seqlen : {2048, 4096}) {
     Problem problem = problem_of(128, seqlen, MaskSpec::window(128));

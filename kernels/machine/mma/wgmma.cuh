@@ -84,7 +84,7 @@ struct GpuWgmmaProduct;
 #define SPARKBENCH_WGMMA_C256 SPARKBENCH_WGMMA_C248, SPARKBENCH_WGMMA_FRAGMENT(31)
 // clang-format on
 
-// r0 and on are the numbers of the operands behind the accumulators.
+// r0 and on are the numbers of the operands after the accumulators.
 #define SPARKBENCH_WGMMA(n, r0, r1, r2, r3, r4, r5, r6)                                            \
   template <>                                                                                      \
   struct GpuWgmmaProduct<n> {                                                                      \

@@ -81,7 +81,7 @@ void check_row(std::size_t index, const AcsrRow& row, int seqlen_k) {
 /// A band of keys, of lines of keys, or of a column's keys: the patterns that need no memory.
 struct Candidate {
   int line = 1;            // keys
-  bool is_column = false;  // of each line the row's own column alone
+  bool is_column = false;  // in each line only the row's own column
   Zone lines;
 
   Term term(int seqlen_k) const {
@@ -95,7 +95,7 @@ struct Candidate {
     return term;
   }
 
-  /// What a row at q sees, as ACSR has it.
+  /// What a row at q sees, as an AcsrRow.
   AcsrRow row(int q, int seqlen_k) const {
     const int at = floor_divide(q, line);
     const Range seen = overlap(lines.keys(at), {0, ceil_divide(seqlen_k, line)});

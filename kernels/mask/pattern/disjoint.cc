@@ -39,7 +39,7 @@ struct Side {
 };
 constexpr Side kSides[] = {{&Zone::q0, &Zone::q1}, {&Zone::k0, &Zone::k1}, {&Zone::d0, &Zone::d1}};
 
-/// Cuts off a term, side by side of a zone, what lies outside of the zone.
+/// Cuts off what a term has outside a zone, one side of the zone at a time.
 class Trimmer {
  public:
   Trimmer(const Pattern& pattern, Term rest) : pattern_(pattern), rest_(std::move(rest)) {}

@@ -32,7 +32,7 @@ std::int64_t keys_of_row(const Pattern& pattern, const Term& term, int row) {
          positions_below(term.grid, seen, range.begin);
 }
 
-/// Of 64 keys of a row those that the term alone takes.
+/// Those of 64 keys of a row that only this term takes.
 std::uint64_t taken_word(const Pattern& pattern, const std::vector<Term>& terms, const Term& term,
                          int row, int first) {
   std::uint64_t word = key_word(pattern, term, row, first);
@@ -43,7 +43,7 @@ std::uint64_t taken_word(const Pattern& pattern, const std::vector<Term>& terms,
   return word;
 }
 
-/// Keys of a row that the term alone takes, by words.
+/// The keys of a row that only this term takes, by mask words.
 std::int64_t taken_by_words(const Pattern& pattern, const std::vector<Term>& terms,
                             const Term& term, int row) {
   std::int64_t keys = 0;

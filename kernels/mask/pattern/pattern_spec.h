@@ -1,5 +1,5 @@
 // The language of masks, before anyone knows how long sequences are:
-//   pattern = union { "/" union }     heads take the unions by turns
+//   pattern = union { "/" union }     head h has union h % unions
 //   union   = atom { "+" atom }       what any of them shows
 //   atom    = [ "causal-" ] name { ":" field }
 // "zones:" and "where:" take all that follows, a file's name and an expression (expression.h).

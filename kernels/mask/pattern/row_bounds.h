@@ -26,7 +26,7 @@ using SharedBounds = std::shared_ptr<const RowBounds>;
 SharedBounds make_row_bounds(std::vector<int> begin, std::vector<int> end, int seqlen_k);
 
 /// A row of documents, of these lengths, each at least 1: a key sees its document. A row that
-/// stands before key 0 or behind the last document sees none. Throws std::invalid_argument for a
+/// stands before key 0 or after the last document sees none. Throws std::invalid_argument for a
 /// length below 1.
 SharedBounds document_bounds(std::span<const int> lengths, int seqlen_q, int seqlen_k);
 

@@ -1,4 +1,4 @@
-// A pattern as a problem has it: laid over its lengths, and what it is called in results.
+// A pattern for a problem: over its lengths, and with its name in results.
 #pragma once
 
 #include <cstdint>

@@ -47,7 +47,7 @@ TilePlan plan(const Pattern& pattern, int head, int rows, int keys);
 
 /// What a kernel reads of the pattern, beside the spans that it computes itself: nothing for closed
 /// forms of at most four spans a tile of rows. Else 16 B a span, 8 B a row for each array, and a
-/// word of 64 bits for each row and 64 keys of a cut tile if there are bits.
+/// word of 64 bits for each row and 64 keys of a partial tile if there are bits.
 std::uint64_t metadata_bytes(const Pattern& pattern, int head, const TilePlan& plan);
 
 }  // namespace sparkbench

@@ -1,4 +1,4 @@
-// Tile sizes of the backward kernel of dQ alone, and the shared memory that it asks for.
+// Tile sizes of the dQ kernel, and the shared memory that it needs.
 #pragma once
 
 #include <type_traits>

@@ -11,7 +11,7 @@
 namespace sparkbench::volta {
 namespace {
 
-/// On both sides of a step and of a block, with keys behind a query, and all keys.
+/// On both sides of a step and of a block, with keys after a query, and all keys.
 constexpr MaskSpec kMasks[] = {
     MaskSpec::window(1),   MaskSpec::window(33),  MaskSpec::window(64),   MaskSpec::window(65),
     MaskSpec::window(200), MaskSpec::band(20, 5), MaskSpec::band(64, 64), MaskSpec::band(0, 100),

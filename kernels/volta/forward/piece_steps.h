@@ -135,7 +135,7 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
     draw(first_key, 0, tile.dropout, Of::kFirstGroup);
   }
 
-  /// m = rowmax(m, S), of all warps' keys.
+  /// m = rowmax(m, S), over all warps' keys.
   template <class Of>
   SPARK_DEVICE SoftmaxOf<Of> row_maxima(const ScoreTile<Of>& tile) {
     if constexpr (kIsAlone) {
@@ -158,7 +158,7 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
     rows_.add(machine_, softmax.sum);
   }
 
-  /// P of the keys of a piece of V to where the warps that share rows find it.
+  /// Stores P of the keys of a piece of V, for the warps that share rows.
   template <class Of>
   SPARK_DEVICE void store_probabilities(int part, const ScoreTile<Of>& tile) {
     store_packed(part, kPieceSteps * part, tile);
@@ -170,13 +170,13 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
     rescale_rows<Of>(machine_, softmax, o_);
   }
 
-  /// O += P V of a piece.
+  /// O += P V for a piece.
   template <class Of = Config>
   SPARK_DEVICE void add_values(int part) {
     multiply<Of>(part, 0, scored_groups<Of>(o_));
   }
 
-  /// The warps that share rows meet, and the block: each piece ends so.
+  /// The barriers of the warps that share rows, and of the block, which end each piece.
   SPARK_DEVICE void meet() {
     if constexpr (kIsAlone) {
       machine_.sync_warp();
@@ -211,7 +211,7 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
   SPARK_DEVICE Range keys_of_group() const {
     return volta::keys_of_group<Config, kGroup>(machine_, params_);
   }
-  /// The first tile that its second group sees, or where the warp's tiles end.
+  /// The first tile that the warp's second group sees, or the end of the warp's tiles.
   SPARK_DEVICE int first_of_later_rows() const {
     return least_of(first_tile<Config::kBlockN>(keys_of_group<1>()), end_of_warp());
   }
@@ -227,7 +227,8 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
   }
 
  protected:
-  /// Tiles of a pattern, as those of ForwardWarp. One is asked for no more once the next is known.
+  /// Loads a tile of a pattern, as ForwardWarp does. It is not used any more once the next is
+  /// loaded.
   SPARK_DEVICE void find_tile(int place) {
     this->tile_ = load_listed_tile<Config>(machine_, params_, place);
   }
@@ -240,7 +241,7 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
   }
   SPARK_DEVICE int end_of_block() const { return params_.mask.seqlen_k; }
 
-  /// S += Q K^T of a piece of K, of the warp's keys from first_row on.
+  /// S += Q K^T for a piece of K, for the warp's keys from first_row on.
   template <class Of, int kSteps>
   SPARK_DEVICE void multiply_keys(
       int part, int first_row,
@@ -259,8 +260,8 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
         tiles_.piece[part].k,
         KeyPiece::lane_place(first_score_key(first_row) + grid_operand_key(lane), 0), score);
   }
-  /// Which elements are dropped, of the warp's keys of a tile from `first` on, and of its rows from
-  /// those of a group on.
+  /// Which elements are dropped, for the warp's keys of a tile from `first` on, and its rows from
+  /// first_group on.
   template <class Dropout>
   SPARK_DEVICE void draw(int first_key, int first, Dropout& dropout, int first_group = 0) {
     if constexpr (Config::kHasDropout) {
@@ -294,8 +295,8 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
   SPARK_DEVICE int first_score_key(int first_key) const {
     return first_key + Config::kScoreKeys * half();
   }
-  /// The key, from the tile's first on, of a row of a piece of V: of each warp's scores the half
-  /// `part`.
+  /// The key, from the tile's first on, that a row of a piece of V has: half `part` of each warp's
+  /// scores.
   SPARK_DEVICE static int key_of_value_row(int row, int part) {
     constexpr int kKeys = kPieceSteps * kGridColumns;
     return Config::kScoreKeys * (row / kKeys) + kKeys * part + row % kKeys;
@@ -308,7 +309,7 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
         .keys_of_all(rows_of_warp<Config>(machine_, params_));
   }
 
-  /// The lane's rows from row `row` of a tile of keys on, of those that the block sees, and its
+  /// Loads the lane's rows from row `row` of a tile of keys on, those that the block sees, and its
   /// chunk of each.
   template <class Staged>
   SPARK_DEVICE void load(const ChunkedView<const Half>& tensor, int first_key, int row, int column,
@@ -333,7 +334,7 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
                            column < params_.head_chunks ? end : 0);
   }
 
-  /// sum += P V of a piece, for 32 * first_block and on of the warp's columns.
+  /// sum += P V for a piece, for the warp's columns from 32 * first_block on.
   template <class Of, Accumulator kSum, int kColumnGroups>
   SPARK_DEVICE void multiply(int part, int first_block,
                              AccumulatorFragment<kSum> (&sum)[Of::kScoreGroups][kColumnGroups]) {
@@ -356,9 +357,9 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
   Machine& machine_;
   const ForwardParams& params_;
   Tiles& tiles_;
-  KeyWalk walk_;     // packed sequences only
-  Range all_seen_;   // packed sequences only
-  int end_of_warp_;  // packed sequences only
+  KeyWalk walk_;     // varlen only
+  Range all_seen_;   // varlen only
+  int end_of_warp_;  // varlen only
   typename Config::Rows rows_;
   AccumulatorFragment<Config::kAccumulator> o_[kRowGroups][Config::kOutputGroups] = {};
 };

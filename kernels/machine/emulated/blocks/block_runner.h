@@ -1,8 +1,8 @@
 // Runs blocks, one after another, every thread a fiber.
 //
 // A warp runs in phases: each lane in turn runs to its next stop (stop.h), then the lanes have met
-// and the collective happens. So the lanes' stops tell divergence as soon as a phase ends, a block
-// whose warps all wait is known at once to wait for ever, and no deadlock reaches the host.
+// and the collective happens. So divergence shows as soon as a phase ends, a deadlock shows as soon
+// as all warps wait, and no deadlock reaches the host.
 //
 // A collective is, in the lane's own code:
 //   deposit what the others need;
@@ -31,7 +31,7 @@
 
 namespace sparkbench {
 
-/// Counted a lane at a time.
+/// Counted once a lane call.
 struct LaneCalls {
   std::uint64_t mufu = 0;
   std::uint64_t half_conversions = 0;
@@ -52,8 +52,8 @@ class BlockRunner {
               const EmulatedKernel& kernel, GlobalMemory& global);
 
   /// Runs one block to its end, or until its threads can never meet. Rethrows what the kernel
-  /// threw. `earlier_blocks_run`: whether a block that was launched before it has not ended, and
-  /// may yet pass a turn that this one awaits.
+  /// threw. `earlier_blocks_run` tells whether an earlier block is still running, and may yet pass
+  /// a turn that this one awaits.
   void run(
       const std::array<int, 3>& block, std::uint32_t block_index,
       std::function<bool()> earlier_blocks_run = [] { return false; });
@@ -95,7 +95,7 @@ class BlockRunner {
   void expect_bytes(int thread, Mbarrier* barrier, int bytes, const CallSite& site);
   /// `copy` has no barrier yet: it is told once it ends, now or later.
   void start_copy(TensorCopy copy, Mbarrier* barrier);
-  /// What the lanes of the running warp exchange at this stop. It keeps until the next but one.
+  /// What the lanes of the running warp exchange at this stop. Valid until the next stop but one.
   std::array<std::uint32_t, kWarpLanes>& exchange() {
     Warp& warp = running_warp();
     return warp.exchange[warp.phases % 2];

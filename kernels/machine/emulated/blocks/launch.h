@@ -61,10 +61,9 @@ inline constexpr std::size_t kMaxFindings = 20;
 void add_report(EmulationReport& total, const EmulationReport& launch);
 
 /// Runs the kernel for every block. A block whose threads can never meet is abandoned, with a
-/// finding, and the launch goes on. `regions` is all the global memory that exists.
-/// Rethrows what the kernel throws; throws std::invalid_argument for an impossible shape, work of
-/// another length than what it is of, no profile, and regions that are misaligned or
-/// overlap.
+/// finding, and the launch goes on. `regions` is all the global memory that exists. Rethrows what
+/// the kernel throws; throws std::invalid_argument for an impossible shape, `work` of the wrong
+/// length, no profile, and regions that are misaligned or overlap.
 EmulationReport emulate(const LaunchShape& shape, std::span<const GlobalRegion> regions,
                         const EmulationOptions& options, const EmulatedKernel& kernel);
 

@@ -1,5 +1,5 @@
-// The barriers 1 to 15 of a block, at which warps meet that need not be all, nor come from one
-// place. Some only arrive; the others wait until as many warps have come as all of them said.
+// The named barriers 1 to 15 of a block. Only some warps may meet there, from different statements.
+// Some only arrive; the others wait until as many warps have come as all of them said.
 #pragma once
 
 #include <array>

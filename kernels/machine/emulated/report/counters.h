@@ -31,7 +31,7 @@ struct Counters {
   std::uint64_t global_loads = 0;
   std::uint64_t global_stores = 0;
   std::uint64_t global_atomics = 0;
-  std::uint64_t global_wavefronts = 0;    // the fewest possible, as of shared memory
+  std::uint64_t global_wavefronts = 0;    // the fewest possible, as for shared memory
   std::uint64_t global_sectors_read = 0;  // 32 bytes each, distinct within a warp instruction
   std::uint64_t global_sectors_written = 0;
   std::uint64_t global_sectors_added = 0;  // by atomics
