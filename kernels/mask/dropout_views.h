@@ -23,10 +23,10 @@ struct DropoutPlace {
   std::uint32_t sequence, row, column;
 };
 
-/// Above what counts a view's sequences.
+/// Bits from this one on hold a view's number; the bits below count its sequences.
 inline constexpr int kViewNumberBit = 28;
 
-/// Pairs of a view's lines.
+/// A zone of a view, in lines.
 struct DropoutZone {
   int stride, first_residue, end_residue;
   Zone lines;
@@ -57,17 +57,17 @@ struct DropoutZone {
   }
 };
 
-/// Zones of all views of a pattern, at most.
+/// Most zones of all views of a pattern.
 inline constexpr int kMostDropoutZones = 16;
 
-/// All views of a pattern's passes; none where there are no passes. Small enough for a parameter of
-/// a kernel. No two zones have a pair in common.
+/// All views of a pattern's passes; empty if the pattern has no passes. Small enough for a kernel
+/// parameter. No two zones have a pair in common.
 struct DropoutViews {
   int count = 0;
   int heads = 1;
   DropoutZone zone[kMostDropoutZones] = {};
 
-  /// Where the mask has a pair. One that no view sees is in the order of the sequence.
+  /// Dropout coordinates of a pair. A pair that no view sees has those of the sequence order.
   SPARK_HD DropoutPlace place(int entry, int head, int q, int k) const {
     for (int i = 0; i < count; ++i) {
       if (zone[i].sees(q, k)) return zone[i].place(entry, heads, head, q, k);

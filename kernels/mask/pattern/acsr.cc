@@ -15,7 +15,7 @@ namespace {
 
 int last_key(const AcsrRow& row) { return row.offset + (row.count - 1) * row.stride; }
 
-/// Runs of keys as a progression, if they are one.
+/// Key intervals as an arithmetic progression, if they are one.
 std::optional<AcsrRow> progression(std::vector<Range> runs) {
   std::sort(runs.begin(), runs.end(),
             [](const Range& a, const Range& b) { return a.begin < b.begin; });
@@ -28,7 +28,7 @@ std::optional<AcsrRow> progression(std::vector<Range> runs) {
     } else if (is_one_run && run.begin <= end) {
       row.count = std::max(row.count, run.end - row.offset);
     } else if (run.end <= end) {
-      // Two terms' run of one key.
+      // The same single key from two terms.
       if ((run.begin - row.offset) % row.stride != 0 || run.size() != 1) return std::nullopt;
     } else {
       if (run.size() != 1 || (row.stride == 1 && row.count > 1)) return std::nullopt;

@@ -17,7 +17,7 @@ Range on_axis(const Grid& grid, int axis, const Range& positions) {
   return {coordinates(grid, positions.begin).at[0], coordinates(grid, positions.end - 1).at[0] + 1};
 }
 
-/// That no pair is in it, as far as zones tell.
+/// Whether the term has no pair, as far as zones tell.
 bool is_surely_empty(const Pattern& pattern, const Term& term) {
   const Range rows = pattern.row_positions(), keys = pattern.key_positions();
   Zone inside;

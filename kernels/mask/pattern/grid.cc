@@ -12,7 +12,7 @@ Range window_of_row(const Zone& zone, int extent, int q) {
   return overlap({begin, begin + keys}, {zone.k0, zone.k1});
 }
 
-/// The same seen from a key `q` of the pattern that is transposed: those in whose window it is.
+/// The transposed question: the rows in whose window key `q` is.
 Range rows_with_key(const Zone& zone, int extent, int q) {
   const Zone original = transposed(zone);
   const int keys = original.d1 - original.d0, last_begin = extent - keys;

@@ -6,8 +6,7 @@
 namespace sparkbench {
 namespace {
 
-/// Takes runs of positions, and keeps what of them lies within some limits, as the parts of `part`
-/// keys that they touch.
+/// Collects runs of positions, clipped to some limits, as the parts of `part` keys that they touch.
 class RunSink {
  public:
   RunSink(std::vector<RunLines>& runs, const Range& limits, int key_at, int part)
@@ -18,13 +17,13 @@ class RunSink {
     if (!inside.is_empty()) add_run(parts_of(inside), runs_);
   }
 
-  /// Lines of which no run is empty.
+  /// No run of the lines may be empty.
   void add(RunLines lines) {
     for (; lines.count > 0 && lines.first.begin < limits_.begin; --lines.count) {
       add(lines.first);
       lines.first = lines.line(1);
     }
-    Range cut = {0, 0};  // of those that reach beyond the limits, the one that begins within
+    Range cut = {0, 0};  // the run that begins within the limits and reaches beyond them
     for (; lines.count > 0 && lines.end() > limits_.end; --lines.count) cut = lines.last();
     if (lines.count > 0 && part_.divides(lines.pitch)) {
       add_lines({parts_of(lines.first), part_(lines.pitch), lines.count}, runs_);
@@ -47,13 +46,13 @@ class RunSink {
   DivideBy part_;
 };
 
-/// How a grid's runs are added: those with at most `most_gap` keys between them as one, and none of
-/// fewer than `least_run` keys.
+/// How a grid's runs are added: those with at most `most_gap` keys between them as one; shorter
+/// ones than `least_run` keys are left out.
 struct RunRule {
   int most_gap, least_run;
 };
 
-/// The runs of lines `outer`, `line` apart, of each of which the columns are in the box.
+/// Adds the runs of lines `outer`, `line` apart, each of which has the columns of the box.
 void add_columns(const Range& outer, const Range& columns, int line, const RunRule& rule, int from,
                  RunSink& sink) {
   if (outer.is_empty() || columns.is_empty()) return;
@@ -85,7 +84,7 @@ Range on_lines_of(const Range& positions, Range lines, int pitch) {
   return lines;
 }
 
-/// All positions of a box that the sink takes.
+/// Adds all positions of a box.
 void add_box(const Grid& grid, Box box, const RunRule& rule, RunSink& sink) {
   const Range& limits = sink.limits();
   if (limits.is_empty() || is_empty(grid, box)) return;
@@ -129,7 +128,7 @@ void add_grid_runs(const Term& term, const FlatLimits& flat, int key_at, int til
     add_box(term.grid, hull(term.grid, box), {tile_keys - 1, 1}, touched);
   }
   if (flat.core.is_empty()) return;
-  // What each row of all boxes sees is what their cores have in common, again a box.
+  // What each row of all boxes sees is the intersection of their cores, again a box.
   Box common;
   for (Range& range : common.range) range = {-kUnbounded, kUnbounded};
   for (int i = 0; i < boxes.count; ++i) {
@@ -170,10 +169,10 @@ struct JoinedWords {
   }
 };
 
-/// Parts of a tile that are visible to some row, and to each. Limits are indices.
+/// Adds the parts of a tile that some row sees, and those that each row sees. Limits are indices.
 void add_bit_runs(const BitRows& bits, const FlatLimits& limits, int tile_keys, KeyRuns& runs) {
   const JoinedWords words(bits, limits.rows);
-  // Parts that no tile begins or ends within.
+  // Parts that no tile boundary crosses.
   const int part = std::gcd(tile_keys, kWordKeys);
   const std::uint64_t part_bits = key_bits_below(part);
   RunSink touched(runs.touched, limits.hull, 0, tile_keys), full(runs.full, limits.core, 0, 1);
@@ -206,7 +205,7 @@ TileCover cover_by_words(const Pattern& pattern, const Term& term, const Range& 
   return is_any_seen ? TileCover::kFull : TileCover::kEmpty;
 }
 
-/// Limits are indices. Tile by tile, first by bounds of the expression.
+/// Limits are indices. Goes tile by tile, first by bounds of the expression.
 void add_predicate_runs(const Pattern& pattern, const Term& term, const FlatLimits& limits,
                         int tile_keys, KeyRuns& runs) {
   const bool is_expression_alone =

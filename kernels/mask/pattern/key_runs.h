@@ -13,7 +13,7 @@ namespace sparkbench {
 /// Leaves out a grid's intervals that fill no tile by themselves.
 class KeyRunFinder {
  public:
-  /// Tiles are of `tile_keys`. The pattern outlives this.
+  /// Tiles have `tile_keys` keys. The pattern must outlive this.
   KeyRunFinder(const Pattern& pattern, int head, int tile_keys);
 
   /// `rows` is a range of row indices within the sequence, not empty.

@@ -27,17 +27,17 @@ struct ResidueView {
 /// All residues of a stride. Stride 1 has one residue, the sequence itself.
 struct MaskPass {
   int stride;
-  std::vector<ResidueView> views;  // one, or two where the last residues lack the last line
+  std::vector<ResidueView> views;  // one, or two if the last residues lack the last line
 
-  /// Tokens of the first residue, and how many residues have as many.
+  /// Tokens of the first residue, and how many residues have that many.
   int lines() const { return views.front().lines; }
   int whole_residues() const { return views.front().residues; }
 };
 
-/// Passes of one mask, at most.
+/// Most passes of one mask.
 inline constexpr int kMostMaskPasses = 4;
 
-/// Residues are heads, or entries of the batch, of a grid.
+/// Residues are heads, or batch entries, of a grid.
 inline constexpr int kMostResidues = 65535;
 
 /// Splits a pattern into passes; each visible pair is in one view of one pass. Empty if one launch

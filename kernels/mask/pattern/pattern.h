@@ -59,16 +59,16 @@ bool is_taken_by(const Pattern& pattern, int head, std::size_t term, int row, in
 std::uint64_t key_word(const Pattern& pattern, const Term& term, int row, int first);
 std::uint64_t key_word(const Pattern& pattern, int head, int row, int first);
 
-/// The pairs (key, row), for the pass over keys backward. Disjoint terms stay disjoint.
+/// The pairs (key, row), for the backward pass over keys. Disjoint terms stay disjoint.
 Pattern transposed(const Pattern& pattern);
 
-/// Whether `both(a, b)` is a term: at most one of them has a grid, or they factor the sequence
-/// alike and clamp nothing, or they are equal.
+/// Whether `both(a, b)` is a term: at most one of them has a grid, or their grids have the same
+/// axes and clamp nothing, or the grids are equal.
 bool can_be_both(const Term& a, const Term& b);
 Term both(const Term& a, const Term& b);
 
-/// AND, head by head. Throws std::invalid_argument when lengths differ, or two grids are
-/// unlike: then bits say it.
+/// AND, head by head. Throws std::invalid_argument if lengths differ, or if two grids are unlike:
+/// use bits then.
 Pattern both(const Pattern& a, const Pattern& b);
 
 /// The union of all, head by head. Throws std::invalid_argument when lengths differ.

@@ -31,7 +31,7 @@ Term first_rows(int rows) {
   return term;
 }
 
-/// The sequence in lines of this many keys, all pairs visible.
+/// The sequence in lines of `line` keys, all pairs visible.
 Term in_lines(int line, const Pattern& lengths) {
   Term term;
   const int shortened = std::min(line, kLongestSequence);
@@ -41,7 +41,7 @@ Term in_lines(int line, const Pattern& lengths) {
   return term;
 }
 
-/// A mask of today's kernels: the same bounds, from the same table.
+/// A dense mask: the same bounds, from the same table.
 template <MaskKind kKind>
 std::vector<Term> mask_terms(const PatternAtom& atom, const Pattern& /*lengths*/) {
   const MaskRow& row = row_of(kKind);

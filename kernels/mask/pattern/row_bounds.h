@@ -21,8 +21,8 @@ struct RowBounds {
 };
 using SharedBounds = std::shared_ptr<const RowBounds>;
 
-/// Throws std::invalid_argument, naming the row, unless both arrays have an entry of each row, in
-/// [0, seqlen_k], and none is below the one before.
+/// Throws std::invalid_argument, naming the row, unless both arrays have an entry for each row, in
+/// [0, seqlen_k] and not below the one before.
 SharedBounds make_row_bounds(std::vector<int> begin, std::vector<int> end, int seqlen_k);
 
 /// A row of documents, of these lengths, each at least 1: a key sees its document. A row that
@@ -33,7 +33,7 @@ SharedBounds document_bounds(std::span<const int> lengths, int seqlen_q, int seq
 /// Lengths that fill a sequence: drawn evenly from 1 to 2 mean - 1, always the same ones.
 std::vector<int> drawn_documents(int mean, int seqlen);
 
-/// AND. Both have as many rows.
+/// AND. Both must have equally many rows.
 SharedBounds both(const RowBounds& a, const RowBounds& b);
 
 /// The keys before, and after, each row's own; the three together are all keys.

@@ -1,4 +1,4 @@
-// For tests: atoms of the language of masks, and what each shows by its words.
+// For tests: atoms of the language of masks, and which pairs each shows by definition.
 #pragma once
 
 #include <cstdlib>

@@ -11,10 +11,10 @@
 
 namespace sparkbench {
 
-/// A part has at most so many keys, or as many as tiles of rows visit in the mean.
+/// Most keys of a split, unless tiles of rows visit more in the mean.
 inline constexpr int kColumnsOfPart = 2048;
-/// Only tiles of rows that visit more than so many times the mean are split: the results of parts
-/// are stored and read once more, and what all rows are is no imbalance.
+/// Only tiles of rows that visit more than so many times the mean are split: splits store and
+/// reload their results, and if all rows are long there is no imbalance.
 inline constexpr int kTimesOfMean = 4;
 
 /// Splits of a tile of rows that visits `tiles` tiles of `keys` keys, where the mean is `mean`: 1,
@@ -39,7 +39,7 @@ struct TileItem {
 /// first, then by head and row.
 std::vector<TileItem> work_items(std::span<const TilePlan> plans, int heads, bool splits);
 
-/// How long slots, which take the next item when they are done with one, take for all: in tiles.
+/// How long slots take that each take the next item when they finish one, in tiles.
 struct Balance {
   std::uint64_t makespan = 0;  // until the last is done
   double mean = 0.0;           // of all slots' work
