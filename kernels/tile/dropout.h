@@ -13,7 +13,8 @@
 
 namespace sparkbench {
 
-/// What pairs of probabilities are packed by (pack_scaled_halves) unless something is dropped.
+/// The byte permutation that packs a pair of probabilities (pack_scaled_halves) with nothing
+/// dropped.
 inline constexpr std::uint32_t kUpperHalves = 0x7632;
 
 /// Which of a lane's scores of kGroups groups of 16 rows, kApart rows apart, are dropped, for kKeys
@@ -37,7 +38,8 @@ struct TileDropout {
     draw_block(params.dropout, offset, machine.lane(), batch_head, first_row, first_key, b);
   }
 
-  /// Once all are drawn: a word of its own for each group. All lanes of the warp call it together.
+  /// Call it once all blocks are drawn: it gives each group its word. All lanes of the warp call it
+  /// together.
   template <class Machine>
   SPARK_DEVICE void share(Machine& machine, int first_key) {
     if constexpr (Layout::kOtherRowLane != 0) exchange(machine);
@@ -86,8 +88,8 @@ struct TileDropout {
     }
   }
 
-  /// All bits of those of the pair of keys 8 i + 2 * pair + {0, 1} of a strand, as halves, that are
-  /// dropped: a bit of each is moved to where a permutation takes it for a sign.
+  /// For the pair of keys 8 i + 2 * pair + {0, 1} of a strand, as halves: all bits of those that
+  /// are dropped. Moves a bit of each to where a permutation takes it for a sign.
   template <class Machine>
   SPARK_DEVICE std::uint32_t dropped_halves(const Machine& machine, int group, int i,
                                             int strand) const {
@@ -96,9 +98,10 @@ struct TileDropout {
         SPARK_PLANTED(kDropoutStrandsSwapped, strand == 0, strand != 0) ? 0x9988u : 0xbbaau);
   }
 
-  /// How the pair of keys 8 i + 2 * pair + {0, 1} of a strand is packed (pack_scaled_halves), in
-  /// the lower 16 bits. It takes bytes 2 and 3 of a number, or where it is dropped the sign of
-  /// byte 3 twice, which is 0. One multiplication makes those of both strands.
+  /// The byte permutation that packs the pair of keys 8 i + 2 * pair + {0, 1} of a strand
+  /// (pack_scaled_halves), in the lower 16 bits. It selects bytes 2 and 3 of a number, or, if it is
+  /// dropped, twice the sign of byte 3, which is 0. One multiplication makes the selectors of both
+  /// strands.
   SPARK_DEVICE std::uint32_t selector(int group, int i, int strand) const {
     constexpr std::uint32_t kDropped = 0x89;  // makes 2 and 3 to 0xb, 6 and 7 to 0xf
     constexpr std::uint64_t kKept = std::uint64_t{kUpperHalves} << 32 | kUpperHalves << 16;

@@ -1,6 +1,6 @@
-// What the headers of this folder ask of a Layout: which rows and keys of a tile of scores a lane
-// holds, and in what. They are templates over it and know no instruction; each tensor core's folder
-// has its own (volta/tile/quad_grid.h).
+// What this folder's headers need of a Layout: which rows and keys of a tile of scores a lane
+// holds, and in what. They are templates over it and independent of the instruction; each tensor
+// core's folder has its own Layout (volta/tile/quad_grid.h).
 //
 // A lane's scores of a step (kStepKeys keys) are kElements numbers in one Fragment, in kStrands
 // strands: the elements of a strand are of one row, and of keys that one block of the dropout
@@ -32,7 +32,7 @@
 
 namespace sparkbench {
 
-/// A number for each row that a lane holds of kGroups fragments' rows.
+/// A number for each row that a lane holds in kGroups fragments.
 template <class Layout, int kGroups>
 struct RowValues {
   float of[kGroups][Layout::kRowsPerLane];

@@ -1,5 +1,5 @@
 // The memory that a block sees, shared and global: every access is checked, watched and counted,
-// then done. What is not allowed is reported and not done: a load gives 0xff bytes, a store
+// then done. A forbidden access is reported and not done: a load returns 0xff bytes, a store does
 // nothing.
 #pragma once
 
@@ -42,12 +42,12 @@ class BlockMemory {
 
   /// Shared memory is 0xff bytes (NaN) from here on, and nothing in it counts as written.
   void begin_block(std::uint32_t block_index);
-  /// All threads have met.
+  /// A barrier of all threads.
   void barrier();
-  /// Those of the warps [first_warp, end_warp) have.
+  /// A barrier of the warps [first_warp, end_warp).
   void barrier(int first_warp, int end_warp);
   void sync_warp(int warp);
-  /// What the warp did is ordered before what those do whom the barrier `id` lets go on.
+  /// Orders what the warp did before what the warps do that the barrier `id` lets continue.
   void arrive_at_barrier(int id, int warp);
   void complete_barrier(int id, std::uint32_t waiting_warps);
   // Phase barriers (mbarriers), as in SharedShadow.
@@ -75,7 +75,7 @@ class BlockMemory {
   void end_warp_phase(Counters& counters) {
     if (options_.count) log_.flush(counters);
   }
-  /// Forgets the accesses of a warp that will not be heard of again.
+  /// Forgets the accesses of a warp that never resumes.
   void abandon() { log_.discard(); }
 
   void* shared() { return shared_.data(); }
@@ -134,8 +134,8 @@ class BlockMemory {
     return load<T>(access);
   }
 
-  /// Starts a copy of 16 bytes to `to`, which are poison until it has been waited for: of those at
-  /// `from`, which are read now, or of zeros.
+  /// Starts a copy of the 16 bytes at `from`, which are read now, or of zeros, to `to`, which is
+  /// poison until the copy has been waited for.
   void copy_async(const MemoryAccess& to, const MemoryAccess& from, bool exists);
   void commit_copies(int thread) { copies_[static_cast<std::size_t>(thread)].commit(); }
   /// Ends all but the thread's last `pending` groups of copies.
@@ -145,25 +145,25 @@ class BlockMemory {
   void expect_aligned(const MemoryAccess& access) {
     if (!access.aligned()) refuse(access, true);
   }
-  /// Begins what the tensor memory accelerator copies to the 16 bytes at `to`, which are poison
-  /// until it ends; whether they may be written.
+  /// Starts a TMA copy to the 16 bytes at `to`, which are poison until it ends. Returns whether
+  /// they may be written.
   bool start_chunk(const MemoryAccess& to);
-  /// Ends it: of the bytes at `from`, or of zeros where none exist. The warp started it then.
+  /// Ends it, with the bytes at `from`, or zeros if none exist. The warp started it at start_time.
   void end_chunk(const MemoryAccess& to, const MemoryAccess& from, bool exists,
                  std::uint32_t start_time);
   bool is_inside(const MemoryAccess& access) const {
     const std::uintptr_t offset = access.location() - shared_begin_;
     return offset < options_.shared_bytes && options_.shared_bytes - offset >= access.bytes;
   }
-  /// Counts a copy of it: what it read, and wrote.
+  /// Counts a TMA copy: what it read, and wrote.
   void count_copy(Counters& counters, const CallSite& site, std::uint32_t sectors,
                   std::uint32_t bytes) {
     if (options_.count) log_.count_copy(counters, site, sectors, bytes);
   }
-  /// Whether a barrier of phases may be at the 8 bytes: their first thread to touch it writes them.
+  /// Whether a phase barrier may be at the 8 bytes: their first thread to touch it writes them.
   bool may_touch_barrier(const MemoryAccess& access) { return may_access_shared(access); }
 
-  /// What the thread has written, its tensor core may see.
+  /// The thread's tensor core may now read what the thread has written.
   void fence_async_proxy(int thread) { shadow_.fence_async_proxy(thread); }
   /// Whether a tensor core may read, for `thread`, the 16 bytes at `offset`.
   bool load_async(std::size_t offset, int thread, const CallSite& site);

@@ -12,7 +12,7 @@ namespace sparkbench {
 
 inline constexpr int kMaxMmaFragments = 64;  // of each operand of m8n8k4, all steps together
 
-/// As OuterOperands has it.
+/// The operands as OuterOperands has them.
 struct M8n8k4Exchange {
   std::array<WarpOperands, kMaxMmaFragments> a, b;
   std::array<AccumulatorFragment<Accumulator::kFp32>*, kMaxOuterFragments * 32> c_fp32;
