@@ -21,16 +21,16 @@
 
 namespace sparkbench {
 
-/// In device memory, aligned to 256 bytes. Matrices are [out, in]; those of Q, K and V lie below
-/// each other. A layer without bias has zeros there.
+/// In device memory, aligned to 256 bytes. Matrices are [out, in]; those of Q, K and V are stacked.
+/// A layer without biases has zeros there.
 struct LayerWeightPointers {
   const Half *w_qkv, *w_o, *w_1, *w_2;
   const Half *b_qkv, *b_o, *b_1, *b_2;
   const Half *gamma_1, *beta_1, *gamma_2, *beta_2;
 };
 
-/// Called on the host when a stage has been enqueued, those behind it not yet. A backward pass
-/// comes back to each stage.
+/// Called on the host when a stage has been enqueued, and later ones not yet. A backward pass
+/// visits each stage again.
 using AfterStage = std::function<void(Stage)>;
 
 /// A result in device memory.
@@ -42,10 +42,10 @@ struct LayerGradient {
 
 class GpuLayer {
  public:
-  /// For forward passes, or for forward and backward ones; of kBackward what a forward pass keeps
-  /// is there as often as the backward pass is repeated. Allocates on the current device. `library`
-  /// outlives the layer. Throws UnsupportedError for extents that the kernels do not take,
-  /// OutOfDeviceMemory.
+  /// For forward passes, or for forward and backward ones. With kBackward the tensors that a
+  /// forward pass keeps stay valid however often the backward pass is repeated. Allocates on the
+  /// current device. `library` must outlive the layer. Throws UnsupportedError for extents that the
+  /// kernels do not support, OutOfDeviceMemory.
   GpuLayer(const LayerShape& shape, const Problem& problem, Pass pass,
            const LayerWeightPointers& weights, const ProductLibrary& library, cudaStream_t stream);
   ~GpuLayer();
@@ -72,8 +72,7 @@ class GpuLayer {
   /// with its bias, without the residual.
   void forward_stage(Stage stage) const;
 
-  /// A tensor by its name in layer_steps(): "x", "dy", "y", ... Null where the layer does not keep
-  /// it.
+  /// A tensor by its name in layer_steps(): "x", "dy", "y", ... Null if the layer does not keep it.
   Half* tensor(std::string_view name) const;
   /// Gradients of a backward pass, by the names that errors have
   /// (reference/encoder/layer_errors.h).

@@ -77,7 +77,7 @@ std::uint64_t peak_bytes_over_weights(const std::vector<LayerStep>& steps,
       if (life.first <= i && i <= life.last) held = saturating_sum({held, life.bytes});
     }
     const auto here = steps.begin() + static_cast<std::ptrdiff_t>(i);
-    // A backward pass alone begins with what is kept.
+    // A backward pass by itself begins with what is kept.
     const bool is_kept = here < last && (here >= first || first->is_backward);
     if (is_kept) held = saturating_sum({held, attention.kept});
     if (is_attention(*here)) {

@@ -34,14 +34,14 @@ struct AttentionMemory {
 std::uint64_t peak_bytes_over_weights(const std::vector<LayerStep>& steps,
                                       const AttentionMemory& attention);
 
-/// Offsets into one block. No two tensors that are held at once overlap; each begins at a multiple
+/// Offsets into one block. No two tensors that are live at once overlap; each begins at a multiple
 /// of 256 bytes.
 struct LayerPlaces {
   std::map<std::string, std::uint64_t> offset;
   std::uint64_t bytes = 0;
 };
 
-/// The lowest free place for each, the largest first of those that begin together.
+/// The lowest free offset for each; of tensors that begin together, the largest first.
 LayerPlaces place_tensors(const std::map<std::string, TensorLife>& lives);
 
 }  // namespace sparkbench

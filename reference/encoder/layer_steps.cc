@@ -251,8 +251,8 @@ std::uint64_t sum_of(const Tensors& tensors) {
                          });
 }
 
-/// What a forward pass alone need not write: the argument of an activation that an epilogue
-/// applies, and the sum before a LayerNorm whose output is all that is read.
+/// A forward pass without a backward pass need not write the argument of an activation that an
+/// epilogue applies, nor the sum before a LayerNorm whose output is all that is read.
 void drop_unread(std::vector<LayerStep>& steps, std::string_view output) {
   for (std::size_t i = 0; i < steps.size(); ++i) {
     std::erase_if(steps[i].writes, [&](const LayerTensor& written) {

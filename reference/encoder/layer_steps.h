@@ -13,8 +13,8 @@
 
 namespace sparkbench {
 
-/// Post-LN's order. Pre-LN has ln1 before qkv, and ln2 between proj and ff1; the residual behind
-/// ff2 is then ff2's.
+/// Post-LN's order. Pre-LN has ln1 before qkv, and ln2 between proj and ff1; the residual after ff2
+/// then belongs to ff2.
 enum class Stage { kQkv, kMha, kProj, kLn1, kFf1, kFf2, kLn2 };
 inline constexpr std::array<Stage, 7> kStages = {
     Stage::kQkv, Stage::kMha, Stage::kProj, Stage::kLn1, Stage::kFf1, Stage::kFf2, Stage::kLn2};
@@ -25,7 +25,7 @@ std::array<Stage, kStages.size()> stages_in_order(NormPlace norm);
 /// "qkv", "mha", "proj", "ln1", "ff1", "ff2", "ln2"
 std::string_view name_of(Stage stage);
 
-/// kRows goes over rows or elements; of kAttention the launches are a kernel's own.
+/// kRows goes over rows or elements; the launches of kAttention are the kernel's own.
 enum class StepKind { kProduct, kRows, kAttention };
 
 /// A tensor in device memory. Activations are fp16, [tokens, ...]; lse is fp32.

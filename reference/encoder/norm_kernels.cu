@@ -124,7 +124,7 @@ __device__ __forceinline__ RowMoments moments_of_warp(const Floats& z, const Flo
 template <int kMostThreads>
 __global__ void __launch_bounds__(kMostThreads, kMostThreads == 256 ? kNormBlocks : 1)
     norm_backward_kernel(const NormBackward tensors, const RowExtents extents) {
-  __shared__ RowMoments of_warp[2][kWarp];  // by turns, so that one barrier a row suffices
+  __shared__ RowMoments of_warp[2][kWarp];  // alternating, so that one barrier a row suffices
   const int column = static_cast<int>(threadIdx.x) * kVector;
   const bool is_inside = column < extents.columns;
   const Floats gamma = is_inside ? load(tensors.gamma + column) : zeros();
