@@ -35,7 +35,7 @@ int only_stride(const std::vector<AcsrRow>& rows) {
   return std::max(stride, 1);
 }
 
-/// The rows of a union by classes, their values from `first_chunk` on.
+/// The rows of a pattern by classes, their values from `first_chunk` on.
 std::vector<AffineRow> rows_by_class(const std::vector<AcsrRow>& rows, int stride,
                                      std::uint64_t first_chunk) {
   std::vector<int> order(rows.size());

@@ -1,4 +1,4 @@
-// Expressions and tiles on the GPU at hand, beside the host's.
+// Expressions and tiles on the current GPU, against the host's.
 #include "kernels/jit/device_sights.h"
 
 #include <cuda_runtime_api.h>

@@ -102,7 +102,7 @@ TEST_F(DiskCacheTest, SaysWhyItCannotWrite) {
   EXPECT_FALSE(cache.read("key"));
 }
 
-/// What stands in the place of an entry that the cache had written.
+/// Files that stand in for an entry that the cache had written.
 class DiskCacheEntry : public DiskCacheTest {
  protected:
   DiskCacheEntry() {

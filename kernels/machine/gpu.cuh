@@ -77,7 +77,7 @@ class GpuMachine : public GpuCodegen,
     asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(now) : "l"(word) : "memory");
     return static_cast<int>(now - turn);
   }
-  // Loop and condition in PTX: around those of C++ compilers put code for lanes that diverge.
+  // Loop and condition in PTX: compilers surround C++ ones with code for diverging lanes.
   __device__ __forceinline__ void await_turn(const std::uint32_t* word, std::uint32_t turn,
                                              bool waits) const {
     asm volatile(

@@ -98,7 +98,7 @@ struct OperatorRow {
 };
 /// Operators of two operands. A longer one precedes those that it begins with, such as << before <.
 const std::vector<OperatorRow>& binary_operators();
-/// nullptr if `op` has not two operands.
+/// nullptr if `op` does not have two operands.
 const OperatorRow* find_binary(ExpressionOp op);
 
 inline constexpr int kUnaryPrecedence = 11, kComparisonPrecedence = 7, kEqualityPrecedence = 6,

@@ -33,7 +33,7 @@ constexpr int kept_query_chunks(int head_dim, Accumulator accumulator, bool has_
 /// Rows of a block, unless it is short.
 constexpr int backward_dq_rows(int head_dim) { return head_dim <= 64 ? 128 : 64; }
 
-/// Two blocks share an SM, above 128 columns one, of short blocks four.
+/// Two blocks share an SM; above 128 columns one; of short blocks four.
 template <Accumulator kAccumulatorType, int kHeadDimension, bool kDropout,
           int kLeastHeadDimension = kHeadDimension, int kRows = backward_dq_rows(kHeadDimension)>
 struct BackwardDqConfig {

@@ -3,9 +3,9 @@
 namespace sparkbench {
 namespace {
 
-constexpr std::size_t kWordsOfWarp = 2;  // of those that have looked, and that have awaited
+constexpr std::size_t kWordsOfWarp = 2;  // written by look() and by await()
 
-/// Those of another thread: what the block has not written, another may have.
+/// A hazard with another thread: what this block has not written, another block may have.
 std::optional<SharedShadow::Hazard> race_of(const std::optional<SharedShadow::Hazard>& hazard) {
   return hazard && hazard->other_thread ? hazard : std::nullopt;
 }
