@@ -19,8 +19,8 @@ using Rows = LazyRows<Layout, 1, PlainProbabilities>;
 constexpr int kTiles = 6, kSteps = 2, kTileKeys = kSteps * Layout::kStepKeys, kRows = 16;
 constexpr float kScaleLog2 = 0.7f;
 
-/// How scores go on from tile to tile: they fall, rise within the slack, by it in three tiles, by
-/// more than it in each, or are there from the third tile on.
+/// How scores change from tile to tile: they fall, rise within the slack, exceed it once in three
+/// tiles, exceed it in each, or exist only from the third tile on.
 enum class Trend { kFalling, kRisingLittle, kRising, kRisingFar, kLate };
 constexpr int kTrends = 5;
 
@@ -127,12 +127,12 @@ TEST(LazyRows, RiseOnlyWhereScoresExceedThemByFar) {
   EXPECT_EQ(of_trend(Trend::kRising).rises, 1);
   EXPECT_EQ(of_trend(Trend::kRising).looks, 1);
   EXPECT_EQ(of_trend(Trend::kRisingFar).rises, kTiles - 1);
-  // Far below 0 they are looked at in each tile.
+  // Scores far below 0 are checked in each tile.
   EXPECT_EQ(of_trend(Trend::kLate).looks, kTiles - 1);
   EXPECT_EQ(of_trend(Trend::kLate).rises, 1);
 }
 
-/// P of 2^8 is the largest that there may be.
+/// P of 2^8 is the largest that is allowed.
 TEST(LazyRows, AllowPOfTheirSlackAndNoMore) {
   run({}, [&](EmulatedMachine& machine) {
     constexpr float kOf2 = 1.0f, kFirst = 3.0f;  // scale_log2, and the first score

@@ -29,7 +29,7 @@ bool is_served(const Problem& problem) {
   return visit_backward_carried(problem, [](auto, auto) {});
 }
 
-/// Each mask with dropout or without it, the other way round in the next `cell`; nightly both.
+/// Each mask with dropout or without, swapped in the next `cell`; nightly both.
 void expect_dq_alone(Problem problem, std::initializer_list<MaskSpec> masks, std::size_t cell) {
   constexpr float kDropouts[] = {0.0f, 0.17f};
   for (const MaskSpec& mask : masks) {
@@ -57,7 +57,7 @@ Problem problem_of(int head_dim, int seqlen, const MaskSpec& mask) {
           .seed = 11};
 }
 
-/// Runs have a few blocks each, which begin and end in the midst of heads and batch entries.
+/// Key runs have a few blocks each, which begin and end within heads and batch entries.
 class HopperCarriedBackward : public testing::TestWithParam<std::tuple<int, int>> {};
 
 TEST_P(HopperCarriedBackward, HasTheBitsOfDqAlone) {
@@ -97,7 +97,7 @@ TEST(HopperCarriedBackwardOfLongWindows, HasTheBitsOfDqAlone) {
   }
 }
 
-/// Where all keys of a sequence are few, whatever its rows see.
+/// Short sequences, whatever their rows see.
 TEST(HopperCarriedBackwardOfShortSequences, HasTheBitsOfDqAlone) {
   for (const auto& [head_dim, most] : {std::pair{64, 256}, {80, 128}, {128, 128}}) {
     std::size_t cell = 0;

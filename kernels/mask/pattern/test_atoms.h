@@ -26,7 +26,7 @@ inline int document_of(const std::vector<int>& lengths, int place) {
   return -1;
 }
 
-/// Whether a window of `keys` around q, moved inside, has k in it.
+/// Whether a window of `keys` keys around q, shifted to the inside, contains k.
 inline bool is_in_neighbourhood(int q, int k, int extent, int keys) {
   int begin = q - keys / 2;
   if (begin + keys > extent) begin = extent - keys;
@@ -39,7 +39,7 @@ struct DrawnAtom {
   Predicate sees;
 };
 
-/// One of each kind but zones:FILE, with "causal-" or without.
+/// One of each kind except zones:FILE, with "causal-" or without.
 DrawnAtom drawn_atom(Random& random, int seqlen_q, int seqlen_k);
 
 }  // namespace sparkbench

@@ -12,7 +12,7 @@ namespace sparkbench {
 inline constexpr int kRowGroups = 2;
 inline constexpr int kWarpRows = kRowGroups * kGridRows;
 
-/// Where a lane's operands of BTile's first keys are, for the product with A^T and with P.
+/// A lane's operand offset for BTile's first keys: in A B^T, and in P B.
 template <class BTile>
 SPARK_DEVICE typename BTile::LanePlace score_operand_place(int lane) {
   return BTile::lane_place(grid_operand_key(lane), 0);
@@ -23,7 +23,7 @@ SPARK_DEVICE typename BTile::LanePlace output_operand_place(int lane) {
       8 * ((lane >> 1) & 1) + (lane & 1),
       BTile::kColumnHalfChunks * grid_column_half(lane) + BTile::kLaneHalfChunks * (lane >> 4));
 }
-/// The same of half a block of columns: 8 bytes of a chunk.
+/// The same for half a block of columns: 8 bytes of a chunk.
 template <class BTile>
 SPARK_DEVICE typename BTile::LanePlace half_block_place(int lane) {
   auto place = BTile::lane_place(8 * ((lane >> 1) & 1) + (lane & 1), lane >> 4);
