@@ -5,8 +5,8 @@
 //    1  Q and the first K and V tiles to shared memory
 //    2  for each tile of kBlockN keys that a row of the warp sees:
 //    3      S = Q K^T                                  tensor cores
-//    4      S = -inf where masked                      only tiles that the mask cuts
-//    4      S = -inf where masked                        only partial tiles
+//    4      S = -inf where masked                      only partial tiles
+//    5      m = rowmax(m, S)                           registers, FP32
 //    6      l += P = exp(S - m); P = 0 where dropped   registers, FP32
 //    7      P as fp16 to the warp's own shared memory
 //    8      O = rescale * O
