@@ -22,7 +22,7 @@
 //   int look_for_turn(const uint32_t*, turn)          ld.relaxed.gpu by all lanes of a warp: how
 //                                                     many turns ago `turn` came; negative: not
 //                                                     yet. If it came, the warp may store and add
-//                                                     to the turn's memory, behind a branch on the
+//                                                     to the turn's memory, after a branch on the
 //                                                     result, but not load it: it has not acquired
 //   void await_turn(const uint32_t*, turn, waits)     if `waits`, ld.acquire.gpu by all lanes of a
 //                                                     warp until the word is at least `turn`: then

@@ -15,7 +15,7 @@
 
 namespace sparkbench {
 
-/// Guard bytes behind each output: a kernel that writes past its end changes them.
+/// Guard bytes after each output: a kernel that writes past its end changes them.
 inline constexpr std::size_t kGuardBytes = 4096;
 inline constexpr int kPoison = 0x7f;
 

@@ -1,4 +1,4 @@
-// What the tests of packed sequences share: a packed problem with its tensors on the host.
+// What the varlen tests share: a varlen problem with its tensors on the host.
 #pragma once
 
 #include <cmath>
@@ -25,7 +25,7 @@ struct PackedTensors;
 
 /// Some sequences with their inputs.
 struct PackedCase {
-  Problem problem;  // packed
+  Problem problem;  // Problem::packed()
   std::vector<Lengths> seqlens;
   std::vector<int> cu_seqlens_q, cu_seqlens_k;
   OwnedInputs inputs;

@@ -31,7 +31,7 @@ int line_offset(int offset, int stride) {
   return -floor_divide(-offset, stride);
 }
 
-/// Adds the term over places: a zone of lines inside, a zone of residues outside.
+/// Adds the term over positions: a zone of lines inside, a zone of residues outside.
 void add_viewed(const Term& term, int seqlen, PatternPass& pass) {
   const int stride = term.grid.extent[1], lines = ceil_divide(seqlen, stride);
   Term viewed;

@@ -10,14 +10,14 @@
 
 namespace sparkbench {
 
-/// What one pass computes. A pass of a stride above 1 has sequences of stride * lines() places:
-/// place residue * lines() + line is token line * stride + residue. Places past the last token see
-/// nothing and are seen by nothing. A pair's place and the pass's number together identify it, for
-/// random numbers.
+/// What one pass computes. A pass with a stride above 1 permutes the tokens, so that those with the
+/// same residue are contiguous, in sequences of stride * lines positions: token line * stride +
+/// residue is at position residue * lines + line. Positions past the last token see nothing and
+/// nothing sees them. A pair's positions and the pass's number identify it, for random numbers.
 struct PatternPass {
   int stride = 1;
   int lines = 0;    // for a stride above 1
-  Pattern pattern;  // alike for all heads, over places; its terms have no pair in common
+  Pattern pattern;  // the same for all heads, over positions; no two terms share a pair
 
   int token_of(int place) const {
     return stride == 1 ? place : place % lines * stride + place / lines;

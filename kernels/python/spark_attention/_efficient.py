@@ -2,7 +2,7 @@
 PyTorch's SDPA takes on a V100, as do causal_lower_right, nested tensors and xformers. What the
 kernels do not serve goes to the kernel that was there before.
 
-Results are as that kernel's: lse is [batch, heads, seqlen_q rounded up to 32], +inf behind the last
+Results are as that kernel's: lse is [batch, heads, seqlen_q rounded up to 32], +inf after the last
 row, and dropout multiplies what it keeps by 1 / (1 - dropout_p). But dropout is repeated by who drew
 it, so what the forward pass returns as Philox's offset tells the backward pass whose it is; and the
 backward pass stays registered when the forward pass is given back.
@@ -127,7 +127,7 @@ def _library_of(name, function, keys):
 seam = _Seam()
 
 
-# --- Which calls are served. By shapes alone, so that equal calls ask once.
+# --- Which calls are served. By shapes only, so that equal calls ask once.
 
 
 @functools.lru_cache(4096)

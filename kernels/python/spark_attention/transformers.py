@@ -28,7 +28,7 @@ NAMES = {
     "spark_bf16cast": {"accumulator": "fp32", "bf16": "cast"},
 }
 
-# PyTorch's SDPA made NaN of rows without keys, which the layers behind it spread; padding is such rows.
+# PyTorch's SDPA made NaN of rows without keys, which later layers spread; padding is such rows.
 _EMPTY_ROWS_ARE_NAN = tuple(map(int, torch.__version__.split(".")[:2])) < (2, 5)
 
 
