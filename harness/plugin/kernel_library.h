@@ -15,7 +15,7 @@ namespace sparkbench {
 /// A kernel from outside. Its table, and what that points to, live until the process ends.
 struct ForeignKernel {
   const sparkbench_kernel* table = nullptr;
-  std::string spec;  // the item of --kernel that names this kernel alone: "./libmine.so:fast"
+  std::string spec;  // the item of --kernel that names only this kernel: "./libmine.so:fast"
   std::string file;  // that it was read from: its hash is recorded. Empty: none
 };
 

@@ -193,11 +193,11 @@ class HostRun {
     return outputs;
   }
 
-  /// What the passes wrote besides their outputs: "its input k"; empty if nothing.
+  /// What the passes wrote other than their outputs: "its input k"; empty if nothing.
   const std::string& violation() const { return violation_; }
 
  private:
-  /// Elements behind each output that nobody may write.
+  /// Elements after each output that nobody may write.
   static constexpr std::size_t kGuard = 64;
   static constexpr float kPoisonFloat = std::numeric_limits<float>::quiet_NaN();
 

@@ -19,7 +19,7 @@ bool is_result(std::string_view name) {
          name.starts_with("dbias");
 }
 
-/// A tensor that has its place.
+/// A tensor with its range of bytes.
 struct Placed {
   TensorLife life;
   std::uint64_t begin = 0, end = 0;
