@@ -1,4 +1,4 @@
-// What the kernels of the chain are launched with: the same on a GPU and on the emulated machine.
+// The launch parameters of the chain's kernels: the same on a GPU and on the emulated machine.
 #pragma once
 
 #include <cmath>

@@ -36,7 +36,7 @@ struct alignas(16) AffineRow {
   SPARK_HD int origin() const { return first_chunk - begin_chunk(); }
 };
 
-/// What of an AffineRow tells where its values are.
+/// The fields of an AffineRow that locate its values.
 struct RowValues {
   int origin, begin_chunk, chunks;
 

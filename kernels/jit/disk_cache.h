@@ -28,8 +28,8 @@ class DiskCache {
   const std::filesystem::path& folder() const { return folder_; }
   std::filesystem::path file_of(std::string_view key) const { return folder_ / name_of(key); }
 
-  /// What was last written under the key. Nothing if there is none, if it is damaged, or if
-  /// somebody else may have written it.
+  /// The text last written under the key. Empty if there is none, if it is damaged, or if
+  /// another user may have written it.
   std::optional<std::string> read(std::string_view key) const;
 
   /// Why it could not be written; "" if it was, or if there is no folder. Makes the folder,

@@ -21,7 +21,7 @@ struct PatternSource {
 /// grids, arrays and bits. The source does not depend on lengths.
 std::optional<PatternSource> pattern_source(const Pattern& pattern);
 
-/// What its kernels are launched with for a union.
+/// The launch parameters of its kernels for a union.
 TileQuestion tile_question(const PatternSource& source, const Pattern& pattern, int of_union,
                            const SightedTiles& tiles);
 

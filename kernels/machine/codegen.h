@@ -1,4 +1,4 @@
-// What a kernel may ask of the compiler. None of it changes a result: it only persuades ptxas to
+// Hints of a kernel to the compiler. None of them changes a result: they only persuade ptxas to
 // recompute what it would otherwise keep in registers, or spill, around a loop. Every Machine has
 // these members in addition to those of machine.h: GpuMachine from GpuCodegen (codegen.cuh),
 // EmulatedMachine from EmulatedCodegen (emulated/codegen.h). They belong into cursors that own

@@ -1,8 +1,8 @@
-// What a kernel may ask of the hardware. A kernel body is a function template over a Machine and
-// asks it for everything that is not plain arithmetic; two types answer: GpuMachine (gpu.cuh), one
+// The instructions of kernel bodies. A kernel body is a function template over a Machine and calls
+// it for everything that is not plain arithmetic; two types implement it: GpuMachine (gpu.cuh), one
 // intrinsic or PTX instruction a function, and EmulatedMachine (emulated/machine.h), every thread
 // a fiber of the host. Both have these members; T is 4, 8 or 16 bytes and trivially copyable,
-// pointers are aligned to sizeof(T). What a kernel may ask of the compiler: codegen.h.
+// pointers are aligned to sizeof(T). Hints to the compiler: codegen.h.
 //
 //   int thread() const, lane() const, warp() const    thread in block, lane in warp, warp in block
 //   int block(int axis) const                         blockIdx, axis 0..2; read again by each call

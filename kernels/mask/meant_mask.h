@@ -1,4 +1,4 @@
-// What was meant by a text that is no mask: "windw:128", "window=128", "causal_strided:4".
+// Suggestions for a text that is no mask: "windw:128", "window=128", "causal_strided:4".
 #pragma once
 
 #include <algorithm>

@@ -27,7 +27,7 @@
 
 namespace sparkbench {
 
-/// What kept values are multiplied by, where p = 0.17 asks for 43.52 of 256ths and 44 are applied.
+/// The factor of kept values, where p = 0.17 asks for 43.52 of 256ths and 44 are applied.
 enum class DropoutScale {
   kApplied,  // 1 / (1 - applied p): sums keep their mean
   kAsked,    // 1 / (1 - p): FlashAttention's convention

@@ -1,4 +1,4 @@
-// What the GPU tests of the kernels share: device tensors with guard zones, and the arithmetic
+// Shared by the kernels' GPU tests: device tensors with guard zones, and the arithmetic
 // that m8n8k4 has on the GPU at hand.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What the varlen tests share: a varlen problem with its tensors on the host.
+// Shared by the varlen tests: a varlen problem with its tensors on the host.
 #pragma once
 
 #include <cmath>

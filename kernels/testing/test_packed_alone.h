@@ -1,4 +1,4 @@
-// What the varlen tests of all kernels share, on the emulated machine: each sequence has the bits
+// Shared by the varlen tests of all kernels, on the emulated machine: each sequence has the bits
 // that it has by itself, as the same entry of a batch.
 #pragma once
 

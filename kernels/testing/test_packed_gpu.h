@@ -1,4 +1,4 @@
-// What the varlen tests of all kernels share on a GPU.
+// Shared by the varlen tests of all kernels on a GPU.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
-// What the tests of patterns share: a problem and its passes on the emulated machine; and what a
-// pattern's attention is by its definition, in FP64, pair by pair, from a picture of what is
-// visible that no code of kernels/mask/pattern/ has drawn.
+// Shared by the tests of patterns: a problem and its passes on the emulated machine; and a
+// pattern's attention by its definition, in FP64, pair by pair, from a picture of the visible pairs
+// that no code of kernels/mask/pattern/ has drawn.
 #pragma once
 
 #include <cmath>
@@ -126,7 +126,7 @@ inline Problem with_pattern(Problem problem, const RandomPattern& drawn) {
   return problem;
 }
 
-/// What both passes of a kernel give.
+/// The outputs of both passes of a kernel.
 struct Passes {
   std::vector<Half> o, dq, dk, dv;
   std::vector<float> lse;

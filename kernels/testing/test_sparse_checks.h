@@ -1,4 +1,4 @@
-// What the tests of patterns on the emulated machine check: that a run is clean, the same bits as
+// Checks of the tests of patterns on the emulated machine: that a run is clean, the same bits as
 // another, and near a pattern's attention by its definition in FP64.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What a forward kernel is launched with: the same on a GPU and on the emulated machine.
+// The launch parameters of a forward kernel: the same on a GPU and on the emulated machine.
 #pragma once
 
 #include "kernels/base/planted_fault.h"

@@ -1,4 +1,4 @@
-// What this folder's headers need of a Layout: which rows and keys of a tile of scores a lane
+// The Layout that this folder's headers need: which rows and keys of a tile of scores a lane
 // holds, and in what. They are templates over it and independent of the instruction; each tensor
 // core's folder has its own Layout (volta/tile/quad_grid.h).
 //

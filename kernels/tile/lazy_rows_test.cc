@@ -46,8 +46,8 @@ struct OfRow {
   int looks = 0, rises = 0;  // after the first tile: of the warp, and of its first row
 };
 
-/// What each row, whose scores trend_of() chooses, sees over all tiles. An output of 1 for each key
-/// goes along, whose rescaled sum is the row's.
+/// The result of each row over all tiles, with the scores that trend_of() chooses. An output of 1
+/// for each key goes along, so that its rescaled sum is the row's.
 template <class TrendOf>
 std::vector<OfRow> walk(TrendOf trend_of) {
   std::vector<OfRow> result(kRows);

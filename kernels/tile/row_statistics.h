@@ -1,4 +1,4 @@
-// What the backward pass needs of each query row, prepared once for all key blocks.
+// The statistics of each query row for the backward pass, prepared once for all key blocks.
 #pragma once
 
 #include <cmath>

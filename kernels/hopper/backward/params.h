@@ -1,4 +1,4 @@
-// What the Hopper backward kernels are launched with: the same on a GPU and on the emulated
+// The launch parameters of the Hopper backward kernels: the same on a GPU and on the emulated
 // machine.
 //
 // The dK/dV kernel goes over blocks of keys. dQ has a kernel of its own, over blocks of queries as

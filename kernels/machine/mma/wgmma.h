@@ -1,4 +1,4 @@
-// What wgmma.mma_async.m64nNk16 with .f16 reads and writes (PTX ISA, "Asynchronous warpgroup level
+// The operands of wgmma.mma_async.m64nNk16 with .f16 (PTX ISA, "Asynchronous warpgroup level
 // matrix multiply-accumulate"): the 64xN product of a warpgroup, four warps. Warp w of them has
 // rows 16w to 16w + 15. Its C, D, and its A where that is in registers, are those of m16n8k16
 // (m16n8k16.h); fragment j of C has columns 8j to 8j + 7.
@@ -40,7 +40,7 @@ SPARK_HD std::uint64_t matrix_descriptor(std::uint32_t address, int leading_byte
          field(static_cast<std::uint32_t>(stride_bytes)) << 32 | kSwizzle128;
 }
 
-/// What a descriptor says, in bytes.
+/// A descriptor's fields, in bytes.
 struct MatrixDescriptor {
   std::uint32_t start, leading, stride;
 };

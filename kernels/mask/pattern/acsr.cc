@@ -95,7 +95,7 @@ struct Candidate {
     return term;
   }
 
-  /// What a row at q sees, as an AcsrRow.
+  /// The keys that a row at q sees, as an AcsrRow.
   AcsrRow row(int q, int seqlen_k) const {
     const int at = floor_divide(q, line);
     const Range seen = overlap(lines.keys(at), {0, ceil_divide(seqlen_k, line)});

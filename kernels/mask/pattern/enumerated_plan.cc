@@ -100,7 +100,7 @@ Range span_of(const Grid& grid, const Box& box) {
 void add_grid_runs(const Term& term, const FlatLimits& flat, int key_at, int tile_keys,
                    EnumeratedRuns& runs) {
   const Boxes boxes = boxes_of(term.grid, flat.rows);
-  // What each row of all boxes sees is the intersection of their cores, again a box.
+  // The keys that each row of all boxes sees are the intersection of their cores, again a box.
   Box common;
   for (Range& range : common.range) range = {-kUnbounded, kUnbounded};
   for (int i = 0; i < boxes.count; ++i) {

@@ -128,7 +128,7 @@ void add_grid_runs(const Term& term, const FlatLimits& flat, int key_at, int til
     add_box(term.grid, hull(term.grid, box), {tile_keys - 1, 1}, touched);
   }
   if (flat.core.is_empty()) return;
-  // What each row of all boxes sees is the intersection of their cores, again a box.
+  // The keys that each row of all boxes sees are the intersection of their cores, again a box.
   Box common;
   for (Range& range : common.range) range = {-kUnbounded, kUnbounded};
   for (int i = 0; i < boxes.count; ++i) {

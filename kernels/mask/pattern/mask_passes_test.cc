@@ -12,7 +12,7 @@
 namespace sparkbench {
 namespace {
 
-/// What a line of a view sees, by tile lists or by a dense mask.
+/// Whether a line of a view sees a key, by a pattern or by a dense mask.
 bool line_sees(const ResidueView& view, int row, int key) {
   if (view.sparse) return sees(view.sparse->pattern, 0, row, key);
   return make_key_mask(view.dense, view.lines, view.lines).sees(row, key);

@@ -78,7 +78,8 @@ void take_apart(std::vector<RunLines>& runs);
 /// How many numbers are in the runs.
 std::int64_t size_of(const std::vector<RunLines>& runs);
 
-/// What a head's pattern shows to some rows. Runs may touch and overlap, and come in any order.
+/// The keys that a head's pattern shows to some rows. Runs may touch and overlap, and come in any
+/// order.
 struct KeyRuns {
   std::vector<RunLines> touched;  // tiles that have every key that some row sees
   std::vector<RunLines> full;     // keys that each row sees, by index: enough to fill a tile

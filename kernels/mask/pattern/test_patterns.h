@@ -21,7 +21,7 @@ inline int draw(Random& random, int least, int most) {
 /// Whether row `row` sees key `key`.
 using Predicate = std::function<bool(int row, int key)>;
 
-/// What is visible, pair by pair.
+/// The visible pairs, one by one.
 struct Picture {
   int rows, keys;
   std::vector<char> visible;

@@ -19,7 +19,8 @@ class PairPredicate {
   bool sees(int q, int k) const;
   /// Bit i is whether row q sees key first + i.
   std::uint64_t word(int q, int first) const;
-  /// What bounds tell of a tile with at least one row and one key; kCut if they do not tell.
+  /// The cover of a tile with at least one row and one key by interval bounds; kCut if these do not
+  /// decide.
   TileCover cover(const Range& rows, const Range& keys) const;
 
   /// An expression, or its negation.

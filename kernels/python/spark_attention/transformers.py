@@ -21,7 +21,7 @@ from . import _ledger, _library, _served, _transforms
 from ._attention import unguarded as attention
 from ._varlen import attention_varlen
 
-# What each name asks attention() for.
+# The arguments of attention() by name.
 NAMES = {
     "spark": {"accumulator": "fp32", "bf16": "refuse"},
     "spark_fp16acc": {"accumulator": "fp16", "bf16": "refuse"},

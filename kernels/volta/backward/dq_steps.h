@@ -32,7 +32,7 @@ struct KeyGroupScores {
   float ds[Config::kKeySteps][8];  // dP, then dS
 };
 
-/// What a warp carries from one tile of keys to the next: the statistics of the rows whose dS it
+/// A warp's registers from one tile of keys to the next: the statistics of the rows whose dS it
 /// forms, and dQ. Not a member of the warp, for the same reason as in BackwardWarp.
 template <class Config>
 struct DqRows {

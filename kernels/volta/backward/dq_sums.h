@@ -1,4 +1,4 @@
-// What a step of the dK/dV kernel adds to dQ in the workspace: dS K of its queries.
+// A step of the dK/dV kernel adds dS K of its queries to dQ in the workspace.
 #pragma once
 
 #include "kernels/volta/backward/block.h"

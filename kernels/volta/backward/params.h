@@ -1,4 +1,5 @@
-// What the Volta backward kernels are launched with: the same on a GPU and on the emulated machine.
+// The launch parameters of the Volta backward kernels: the same on a GPU and on the emulated
+// machine.
 #pragma once
 
 #include "kernels/base/sample.h"
@@ -14,8 +15,8 @@
 
 namespace sparkbench::volta {
 
-/// What the rows of a head are rounded up to in the workspace: every kernel's blocks of queries are
-/// whole there.
+/// The workspace rounds the rows of a head up to a multiple of this, of which every kernel's blocks
+/// of queries are divisors.
 inline constexpr int kWorkspaceBlock = kSampleRows;
 
 /// Columns that a row of dQ has there.

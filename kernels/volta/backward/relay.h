@@ -1,4 +1,4 @@
-// What the dK/dV kernel does with the dQ semaphore (dq_relay.h).
+// The dK/dV kernel's use of the dQ semaphore (dq_relay.h).
 #pragma once
 
 #include "kernels/base/planted_fault.h"

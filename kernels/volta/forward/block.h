@@ -1,4 +1,4 @@
-// What the schedules of the forward kernel share: a warp's coordinates, and how a block begins and
+// Shared by the forward kernel's schedules: a warp's coordinates, and how a block begins and
 // ends.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What a warp of the forward kernel does with half of a tile, 32 keys, if it sees only that half;
+// A warp's steps in the forward kernel with half of a tile, 32 keys, if it sees only that half;
 // and for masks with bounds, which tiles these are. schedules.h puts the steps in order.
 #pragma once
 

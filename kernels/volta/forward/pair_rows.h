@@ -1,4 +1,4 @@
-// What two warps that share rows exchange of them through shared memory: above 128 columns, where
+// The exchange between two warps that share rows, through shared memory: above 128 columns, where
 // each has the scores of half of a tile's keys (piece_steps.h).
 #pragma once
 

@@ -1,4 +1,4 @@
-// What a warp of the forward kernel does in addition for a block-sparse mask: its tiles come from a
+// A warp's additional steps in the forward kernel for a block-sparse mask: its tiles come from a
 // list, and a partial tile is masked by mask bits. schedules.h puts the steps in order.
 #pragma once
 

@@ -21,7 +21,7 @@ struct ScoreTile {
   PackedProbabilities<Config::kKeySteps> packed[kGroups];
 };
 
-/// What the scores of a tile become.
+/// The online softmax of a tile's scores.
 template <class Config>
 using SoftmaxOf =
     TileSoftmax<typename Config::Layout, kRowGroups, Config::kFirstGroup, Config::kScoreGroups>;

@@ -48,7 +48,7 @@ SPARK_HD constexpr int quartet_of(int element) { return (element >> 1) & 1; }
 template <Accumulator kAccumulator>
 struct GridLayout;
 
-/// What both have.
+/// Shared by both layouts.
 struct QuartetLayout {
   static constexpr int kStepKeys = kGridColumns;
   static constexpr int kElements = 8;

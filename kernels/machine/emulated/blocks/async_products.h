@@ -14,7 +14,7 @@
 
 namespace sparkbench {
 
-/// What all lanes of a warp say of a wgmma.
+/// The arguments of a wgmma that are the same in all lanes of a warp.
 struct ProductCall {
   int n;
   Major major_a, major_b;  // of A in shared memory

@@ -95,7 +95,8 @@ class BlockRunner {
   void expect_bytes(int thread, Mbarrier* barrier, int bytes, const CallSite& site);
   /// `copy` has no barrier yet: it is told once it ends, now or later.
   void start_copy(TensorCopy copy, Mbarrier* barrier);
-  /// What the lanes of the running warp exchange at this stop. Valid until the next stop but one.
+  /// The words that the lanes of the running warp exchange at this stop. Valid until the next stop
+  /// but one.
   std::array<std::uint32_t, kWarpLanes>& exchange() {
     Warp& warp = running_warp();
     return warp.exchange[warp.phases % 2];

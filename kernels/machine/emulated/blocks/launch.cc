@@ -87,7 +87,7 @@ std::vector<Block> blocks_to_run(const LaunchShape& shape, bool in_order, std::u
   return blocks;
 }
 
-/// What one worker found and counted.
+/// One worker's findings and counts.
 struct Share {
   std::vector<BlockCounters> blocks;  // in the order run
   std::vector<SiteCounters> sites;

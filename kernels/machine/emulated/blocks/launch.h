@@ -19,7 +19,7 @@ namespace sparkbench {
 
 class EmulatedMachine;
 
-/// What every thread of the grid runs, at once from several workers.
+/// The body of every thread of the grid, called concurrently by several workers.
 using EmulatedKernel = std::function<void(EmulatedMachine&)>;
 
 struct LaunchShape {
@@ -41,7 +41,7 @@ struct EmulationOptions {
   bool count = true;
   std::uint64_t schedule_seed = 0;  // the order of blocks, warps and lanes; 0 is the natural one
   int workers = 0;                  // 0: one a core
-  /// What the device has: a V100's 96 KiB. Kernels have instances for less.
+  /// The device's: a V100's 96 KiB. Kernels have instances for less.
   std::size_t shared_bytes_per_block = std::size_t{96} << 10;
 };
 

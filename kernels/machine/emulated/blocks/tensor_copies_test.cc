@@ -22,7 +22,7 @@ struct alignas(1024) Shared {
   Mbarrier full[kPlaces], empty[kPlaces];
 };
 
-/// What is omitted, to see whether it is found.
+/// The synchronization that is omitted, to see whether the emulator finds it.
 enum class Defect {
   kNone,
   kNoBarrierBehindInit,

@@ -10,7 +10,7 @@
 namespace sparkbench {
 namespace {
 
-/// What is at a word now.
+/// The word's current contents.
 Bits64 read_word(const void* address) {
   auto* const word = static_cast<std::uint64_t*>(const_cast<void*>(address));
   const std::uint64_t now = std::atomic_ref(*word).load(std::memory_order_acquire);

@@ -32,7 +32,7 @@ class PublishedWords {
   /// It has seen that another block has, and may load the word once it has acquired it.
   void see(std::size_t word, const MemoryAccess& access) { seen_.push_back({word, access}); }
   void acquire(int thread);
-  /// What is wrong: the block has not, or the hazard's other thread has without a barrier between.
+  /// An error: the block has not, or the hazard's other thread has without a barrier between.
   std::optional<SharedShadow::Hazard> load(std::size_t word, const MemoryAccess& access);
 
  private:

@@ -1,4 +1,4 @@
-// What a kernel asked of the hardware: warp instructions, and what the memory system makes of them.
+// Hardware counters of a kernel: warp instructions, and the memory transactions that they cause.
 #pragma once
 
 #include <array>

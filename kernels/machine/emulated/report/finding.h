@@ -1,4 +1,4 @@
-// What the emulator found wrong with a kernel: where, who, and what to look at.
+// Errors that the emulator finds in a kernel: the source line, the threads, and a message.
 #pragma once
 
 #include <array>
@@ -48,7 +48,7 @@ struct Finding {
   std::string message;
 };
 
-/// What only the detector that found it can tell.
+/// Details that only the detector that found it knows.
 struct FindingDetail {
   int other_thread = -1;
   std::string address;

@@ -1,5 +1,4 @@
-// What the lanes of a warp bring to an mma, by lane, until the last of them has come and multiplies
-// for all.
+// The fragments of a warp's mma, by lane, until the last lane has arrived and multiplies for all.
 #pragma once
 
 #include <array>
