@@ -42,12 +42,12 @@ class ChainBlock {
     return {static_cast<int>(bits.word[0]), static_cast<int>(bits.word[1]),
             static_cast<int>(bits.word[2]), static_cast<int>(bits.word[3])};
   }
-  /// The row of a tensor with one row a query; null for row -1.
+  /// The row of a tensor with one row per query; null for row -1.
   template <class T>
   SPARK_DEVICE T* query(const ChunkedView<T>& tensor, int row) const {
     return row < 0 ? nullptr : tensor.at(batch_, row, head_);
   }
-  /// The row of a tensor with one row a key, for a place; null past the last key.
+  /// The row of a tensor with one row per key, for a place; null past the last key.
   SPARK_DEVICE const Half* key(const ChunkedView<const Half>& tensor, int place) const {
     const int key = residue_ + stride_ * place;
     if (place >= end_ || key >= params_.seqlen_k) return nullptr;

@@ -1,4 +1,4 @@
-// The C fragment of mma.m16n8k16 in FP32 as a Layout (layout.h): 16 rows and 8 keys a step. A
+// The C fragment of mma.m16n8k16 in FP32 as a Layout (layout.h): 16 rows and 8 keys per step. A
 // warp's accumulators of a wgmma are the same fragments, adjacent.
 #pragma once
 

@@ -1,5 +1,5 @@
 // Probabilities as fp16 without the conversion unit. Volta converts fp32 to fp16 on the same pipe
-// as exp2, at 8 cycles a warp; integer instructions have room to spare.
+// as exp2, at 8 cycles per warp; integer instructions have room to spare.
 //
 // A float of value v in [2^-126, 2^-96) has an exponent field below 32: its bits, shifted right by
 // 13, are the fp16 number v * 2^112. So softmax computes its exponentials times 2^kProbabilityLog2,

@@ -57,8 +57,8 @@ struct BackwardParams : LaunchParams {
   StatisticsTile* statistics;
   int rows_per_head;
   /// FP32 sums of dQ before scaling, [batch * heads, rows_per_head / 64]. Each 64 queries are in
-  /// the order of a warpgroup's lanes: 8 columns after the other, 16 bytes a lane. Null if a kernel
-  /// of its own forms dQ.
+  /// the order of a warpgroup's lanes: 8 columns after the other, 16 bytes per lane. Null if a
+  /// kernel of its own forms dQ.
   float* dq_sums;
   /// If there are sums, only these queries of a sequence take part: all of them but in a sampled
   /// check.

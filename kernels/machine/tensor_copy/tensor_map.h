@@ -1,6 +1,6 @@
 // The tensor memory accelerator's description of a tensor (PTX ISA, "Tensors"; CUDA driver API,
-// cuTensorMapEncodeTiled): made on the host, once a launch, and read only by copy_box_async(). Its
-// bits are the hardware's, or for the emulated machine the shape itself.
+// cuTensorMapEncodeTiled): made on the host, once per launch, and read only by copy_box_async().
+// Its bits are the hardware's, or for the emulated machine the shape itself.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // How many pairs tensor cores compute for each useful one. The figures were counted independently
 // of this code. Those of windows follow by hand: a window of w keys on the grid of tiles costs w +
-// max(rows, keys) a row.
+// max(rows, keys) per row.
 #include <gtest/gtest.h>
 
 #include <iterator>

@@ -14,8 +14,8 @@ namespace {
 /// would see.
 constexpr int kLeastDenseLines = 65;
 
-/// The dense mask (one key interval a row) that a single term is, for rows that stand at their own
-/// index.
+/// The dense mask (one key interval per row) that a single term is, for rows that stand at their
+/// own index.
 std::optional<MaskSpec> dense_mask(const std::vector<Term>& terms, int lines) {
   if (lines < kLeastDenseLines || terms.size() != 1) return std::nullopt;
   const Term& term = terms.front();

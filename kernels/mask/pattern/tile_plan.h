@@ -47,8 +47,9 @@ struct TilePlan {
 TilePlan plan(const Pattern& pattern, int head, int rows, int keys);
 
 /// Bytes that a kernel reads of the pattern, in addition to spans that it computes itself: nothing
-/// for closed forms of at most four spans a tile of rows. Otherwise 16 B a span, 8 B a row for each
-/// array, and a word of 64 bits for each row and 64 keys of a partial tile if there are bits.
+/// for closed forms of at most four spans per tile of rows. Otherwise 16 B per span, 8 B per row
+/// for each array, and a word of 64 bits for each row and 64 keys of a partial tile if there are
+/// bits.
 std::uint64_t metadata_bytes(const Pattern& pattern, int head, const TilePlan& plan);
 
 }  // namespace sparkbench

@@ -52,11 +52,11 @@ constexpr int kept_chunks(int head_dim, Accumulator accumulator, bool has_dropou
 
 /// The warps of a block form teams (warp groups), each with steps of its own. The warps of a team
 /// share each product in its own way:
-///   S, dP     32 queries and 32 keys a warp, of both or, at head_dim 128, of one of them; above
+///   S, dP     32 queries and 32 keys per warp, of both or, at head_dim 128, of one of them; above
 ///             128, 16 keys of one of them
-///   dV, dK    64 keys and 64 columns of one of them a warp, at head_dim 32 the 32 columns, at 96
+///   dV, dK    64 keys and 64 columns of one of them per warp, at head_dim 32 the 32 columns, at 96
 ///             48; at 80 all columns and 32 keys
-///   dQ        32 queries and 32 columns a warp, of 64 keys; half of that where there are more
+///   dQ        32 queries and 32 columns per warp, of 64 keys; half of that where there are more
 ///             warps; at 80 and 96 16 queries and half of the columns, or of 96 in FP32 all queries
 ///             and a quarter of the columns
 template <Accumulator kAccumulatorType, int kHeadDimension, bool kDropout, bool kDq, int kKeys,

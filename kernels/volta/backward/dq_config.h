@@ -66,7 +66,7 @@ struct BackwardDqConfig {
   static constexpr int kScoreGroups = kBlockM / kGridRows * kScoreWarps / kWarps;
   /// Buffers of K and V: one if Q and dO leave no room for two.
   static constexpr int kBuffers = kHeadDim < 128 && !kIsShort ? 2 : 1;
-  /// What 255 registers a thread and 96 KiB of shared memory allow.
+  /// What 255 registers per thread and 96 KiB of shared memory allow.
   static constexpr int kBlocksPerSm = kIsShort ? 4 : kHeadDim <= 128 ? 2 : 1;
   /// Whether the key head replaces the head through the loop: faster by the cycle model than
   /// finding it for each tile.

@@ -97,7 +97,7 @@ SPARK_DEVICE void add_group_to_sums(Machine& machine, const BackwardParams& para
   for (int i = 0; i < 8; ++i) machine.add_global(at + 32 * i, value[i]);
 }
 
-/// For configs with two blocks an SM and one tile of keys a block: 16 queries and half of the
+/// For configs with two blocks per SM and one tile of keys per block: 16 queries and half of the
 /// columns, which are a block of 32 and half a block. 80 columns have only one half block: each
 /// column half computes it for the 32 keys that it takes first.
 template <class Config, class Machine, class Locate>
@@ -198,7 +198,7 @@ SPARK_DEVICE void add_dq_of_key_halves(Machine& machine, const BackwardParams& p
 }
 
 /// The share of warp `member` of a team: 32 columns and 64 keys, or, if there are twice as many
-/// warps as such parts, 16 queries of one. With two blocks an SM: 16 queries and half of the
+/// warps as such parts, 16 queries of one. With two blocks per SM: 16 queries and half of the
 /// columns, or all queries and a quarter of the columns.
 template <class Config, class Machine, class Locate>
 SPARK_DEVICE void add_step_dq(Machine& machine, const BackwardParams& params,

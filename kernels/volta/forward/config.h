@@ -18,7 +18,7 @@ namespace sparkbench::volta {
 /// Whether tiles have no padding beyond their columns (tile/dense_tile.h).
 constexpr bool is_dense(int head_dim) { return head_dim == 80; }
 
-/// Warps of a block on an SM with 96 KiB of shared memory: two blocks an SM up to head_dim 80, one
+/// Warps of a block on an SM with 96 KiB of shared memory: two blocks per SM up to head_dim 80, one
 /// above, where a second copy of Q, K and V would not fit.
 constexpr int forward_warps(int head_dim) { return head_dim <= 80 ? 4 : 8; }
 
@@ -80,8 +80,8 @@ struct ForwardConfig {
   static constexpr bool kIsNarrow = kHeadDim <= 64;
   static constexpr bool kIsDense = is_dense(kHeadDim);
   static constexpr KeyLoop kLoop = kKeyLoop;
-  /// What 255 registers a thread and 96 KiB of shared memory allow: above 80 columns two blocks if
-  /// only half of a tile's K or V is resident.
+  /// What 255 registers per thread and 96 KiB of shared memory allow: above 80 columns two blocks
+  /// if only half of a tile's K or V is resident.
   static constexpr int kBlocksPerSm =
       kIsNarrow || kIsDense || (kLoop == KeyLoop::kPieces && kColumnWarps == 1) ? 8 / kWarps : 1;
   /// Whether a warp skips the masked half of a tile: in block-sparse kernels, and short blocks of

@@ -14,7 +14,7 @@ SPARK_DEVICE Tile& from_row(Tile& tile, int row) {
 }
 
 /// Recomputes everything wherever it is used: no register is live across iterations. With two
-/// buffers once a tile is enough; with one, which leaves fewer registers, also in each step.
+/// buffers once per tile is enough; with one, which leaves fewer registers, also in each step.
 template <class Config>
 class AnewCursor {
  public:

@@ -3,7 +3,7 @@
 //
 // Up to 128 columns a warp has 32 rows of its own. Above, O of 32 rows needs the registers of two
 // warps. So a pair of warps shares 32 rows: each has the scores of 32 of a tile's 64 keys, and 128
-// columns of O. Through shared memory they exchange the row maxima once a tile, and their P for
+// columns of O. Through shared memory they exchange the row maxima once per tile, and their P for
 // each piece of V. A barrier of the two warps follows each exchange, and precedes the next use of
 // this memory.
 #pragma once

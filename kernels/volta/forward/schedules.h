@@ -140,8 +140,8 @@ SPARK_DEVICE void attend_held_queries(Warp& warp, int first_key) {
 }
 
 /// head_dim above 128, and short blocks of 128: K and V have 64 keys a tile in four pieces. Two
-/// pieces fit beside Q, or beside Q of each of two blocks an SM. Each piece is multiplied while the
-/// next one is loaded, and costs a barrier. Line 7 overlays the next piece's buffer.
+/// pieces fit beside Q, or beside Q of each of two blocks per SM. Each piece is multiplied while
+/// the next one is loaded, and costs a barrier. Line 7 overlays the next piece's buffer.
 template <class Config, class Warp>
 SPARK_DEVICE void attend_pieces(Warp& warp, int first_key) {
   static_assert(

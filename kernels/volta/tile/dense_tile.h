@@ -9,7 +9,7 @@
 //                    block of columns, halves of one chunk
 //   O                rows 0..3 or 4..7 of a quad-pair, chunks that differ in bit 0; in a half
 //                    block, rows 0..3 or 4..7 of both, halves of one chunk
-//   whole rows       by two lanes a row
+//   whole rows       by two lanes per row
 #pragma once
 
 #include "kernels/base/host_device.h"

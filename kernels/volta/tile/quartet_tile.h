@@ -6,7 +6,7 @@
 //   B column-major   keys 0..7 or 8..15 of a step (grid_operand_key), one chunk
 //   B row-major      rows x, x + 1, x + 8, x + 9, x even, chunks that differ in bit 1; of half a
 //                    block of columns halves of one chunk
-//   whole rows       by four lanes a row
+//   whole rows       by four lanes per row
 #pragma once
 
 #include "kernels/base/host_device.h"

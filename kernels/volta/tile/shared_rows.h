@@ -1,6 +1,6 @@
 // m and l of a warp's 32 rows over the tiles of keys, as LaneRows (kernels/tile/softmax.h), in
 // fewer registers: where four lanes share four rows (FP32-ACC) each keeps one of them, for six more
-// shuffles a tile. A tile's sums begin at 0.
+// shuffles per tile. A tile's sums begin at 0.
 //
 // If several warps have keys of the same rows, combine_warps(operation, value) combines `value`,
 // which has one number for each row that the lane keeps, over these warps.

@@ -4,7 +4,7 @@
 //   A row-major      rows 0..3 or 4..7 of a quad-pair, one chunk: both column halves read the same
 //   B column-major   keys 0..7 or 8..15 of a step (grid_operand_key), one chunk
 //   B row-major      rows x, x + 1, x + 8, x + 9, x even, chunks that differ in bit 1
-//   whole rows       written by eight lanes a row
+//   whole rows       written by eight lanes per row
 // The permutation wants multiples of eight chunks: rows of other tiles are so far apart.
 #pragma once
 

@@ -31,7 +31,7 @@
 
 namespace sparkbench {
 
-/// Counted once a lane call.
+/// Counted once per lane call.
 struct LaneCalls {
   std::uint64_t mufu = 0;
   std::uint64_t half_conversions = 0;
@@ -172,7 +172,7 @@ class BlockRunner {
   std::function<bool()> earlier_blocks_run_;
   WarpSchedule schedule_;
   std::vector<Warp> warps_;
-  std::uint32_t all_warps_;            // a bit a warp, as below
+  std::uint32_t all_warps_;            // a bit per warp, as below
   std::uint32_t ready_warps_ = 0;      // could run
   std::uint32_t waiting_warps_ = 0;    // at a barrier of the block
   std::uint32_t waiting_members_ = 0;  // at one of their team; all others have ended

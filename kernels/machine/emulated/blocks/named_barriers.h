@@ -14,7 +14,7 @@ inline constexpr int kBarriers = 16;  // with the block's own, 0
 struct NamedBarrier {
   int expected = 0;  // warps
   int came = 0;
-  std::uint32_t came_warps = 0, waiting_warps = 0;  // a bit a warp
+  std::uint32_t came_warps = 0, waiting_warps = 0;  // a bit per warp
 
   bool complete() const { return came == expected; }
 };

@@ -287,7 +287,7 @@ TEST_F(GlobalAccessTest, AtomicAddsFlushSubnormalNumbers) {
   EXPECT_TRUE(std::signbit(o_[1]));
 }
 
-/// Sixteen bytes a thread, of q and of shared memory.
+/// Sixteen bytes per thread, of q and of shared memory.
 class AsyncCopyTest : public GlobalAccessTest {
  protected:
   AsyncCopyTest() { std::iota(q_.begin(), q_.end(), 0.0f); }

@@ -10,7 +10,7 @@
 namespace sparkbench {
 namespace {
 
-/// Blocks of two warps, each of which publishes a word a thread.
+/// Blocks of two warps, each of which publishes a word per thread.
 class Published : public testing::Test {
  protected:
   static constexpr int kThreads = 64, kBlocks = 20;

@@ -9,8 +9,8 @@
 
 namespace sparkbench {
 
-/// Instructions are counted once a warp, as profilers do; arithmetic that C++ spells itself is not
-/// seen.
+/// Instructions are counted once per warp, as profilers do; arithmetic that C++ spells itself is
+/// not seen.
 struct Counters {
   std::uint64_t mma_m8n8k4 = 0;
   std::uint64_t mma_m16n8k16 = 0;
@@ -21,7 +21,7 @@ struct Counters {
   std::uint64_t half_widenings = 0;    // half to float; lane calls / 32
   std::uint64_t fma = 0;               // lane calls / 32
   std::uint64_t shuffles = 0;
-  std::uint64_t barriers = 0;  // once a block, or a team
+  std::uint64_t barriers = 0;  // once per block, or per team
 
   std::uint64_t shared_loads = 0;
   std::uint64_t shared_stores = 0;
