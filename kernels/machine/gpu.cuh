@@ -1,6 +1,6 @@
-// GpuMachine: what a kernel may ask of the hardware (machine.h), answered by a GPU. Each function
-// is one intrinsic or one PTX instruction, named after what it does, so it costs nothing. Its mma
-// instructions: mma/*.cuh; what only persuades the compiler: codegen.cuh.
+// GpuMachine: the instructions of kernel bodies (machine.h) on a GPU. Each function is one
+// intrinsic or one PTX instruction, named after what it does, so it costs nothing. Its mma
+// instructions: mma/*.cuh; hints to the compiler: codegen.cuh.
 #pragma once
 
 #include <cuda_fp16.h>

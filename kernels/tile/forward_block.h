@@ -1,4 +1,4 @@
-// Which rows of which sequence a block of a forward kernel has, and what its rows are divided by at
+// The rows and the sequence of a block of a forward kernel, and the division of its rows by l at
 // the end. A Config has kBlockM, the query rows of a block; kIsPacked, whether sequences are varlen
 // (work_list.h); and kIsSparse, whether the mask is a pattern (sparse_list.h). For the end it has a
 // Layout, a Scale and kHasDropout.
@@ -87,8 +87,8 @@ SPARK_DEVICE Range keys_of_block(Machine& machine, const ForwardParams& params) 
   return mask_of_block<Config>(machine, params).keys_of_any(rows_of_block<Config>(machine, params));
 }
 
-/// l = the row sums over every lane, and what O must be multiplied by: 1 / l, times 1 / (1 - p)
-/// where values were dropped. A row that saw no key has l = 0 and gets O = 0; a NaN stays.
+/// l = the row sums over every lane, and the factor of O: 1 / l, times 1 / (1 - p) with dropout. A
+/// row that saw no key has l = 0 and gets O = 0; a NaN stays.
 template <class Config, class Machine>
 SPARK_DEVICE void normalization(
     Machine& machine, const ForwardParams& params,

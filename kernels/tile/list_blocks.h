@@ -110,8 +110,8 @@ class BlockLister {
     return (length + params_.block_rows - 1) / params_.block_rows;
   }
 
-  /// The sum of what the threads before this one have; all threads call it. The last thread's sum
-  /// plus its own value is the total.
+  /// The exclusive prefix sum of `value` over the block's threads; all of them call it. The last
+  /// thread's sum plus its own value is the total.
   SPARK_DEVICE int sum_before(int value) {
     int sum = value, from = 0;
     store(&tiles_.sum[0][thread()], sum);
@@ -154,7 +154,7 @@ class BlockLister {
     while (longest >> shift_ >= kLengthClasses) ++shift_;
   }
 
-  /// The sequence that has block `index` of all, of which there is one.
+  /// The sequence of block `index` of all; there is one.
   SPARK_DEVICE int sequence_of(int index) {
     int first = 0, end = params_.batch;
     while (end - first > 1) {
@@ -224,7 +224,7 @@ class BlockLister {
   Machine& machine_;
   const WorkListParams& params_;
   ListTiles& tiles_;
-  int shift_ = 0;  // from what a block walks to its class
+  int shift_ = 0;  // from the length that a block walks to its length class
 };
 
 /// The kernel: a list for each of its blocks, of kListThreads threads.

@@ -12,7 +12,7 @@ namespace sparkbench {
 struct SplitRows {
   const SparseSplit* splits;
   int block_rows;  // of a part
-  int seqlen;      // of what is written; rows past it are nobody's
+  int seqlen;      // of the output; rows past it are not written
   int part_rows;   // in all splits
 };
 

@@ -9,7 +9,7 @@
 
 namespace sparkbench {
 
-/// One query's: what softmax_gradient.h subtracts.
+/// One query's: the terms that softmax_gradient.h adds and subtracts.
 struct alignas(8) RowStatistics {
   float offset;  // P 2^kLog2 = exp2(scale_log2 * S + offset); -inf, so that P = 0, for a row
                  // without keys or past the end

@@ -1,8 +1,8 @@
 // Online softmax (Milakov and Gimelshein, arXiv 1805.02867; paper, section 3.2.1, equation 3) of a
 // warp's rows, one tile of keys in parts, so that the exponentials of some keys can wait until
 // tensor cores have work to overlap them with:
-//   TileSoftmax     m with the tile's scores; what it makes of earlier sums, and of the exponents
-//                   (TileExponentials: by an m that was known before)
+//   TileSoftmax     m with the tile's scores; the factor of earlier sums, and the offset of the
+//                   exponents (TileExponentials: with an m that was known before)
 //   exponentials()  of some steps of keys, adding them to the tile's sums
 //   add()           l with the tile's sums
 // FP32 throughout, whatever the scores accumulate in.
@@ -34,8 +34,7 @@ struct RunningRow {
     rescale = refer_to(machine, fmaxf(m, largest), scale_log2);
     offset = offset_of_exponents(machine, scale_log2);
   }
-  /// Sets m to `reference`. Rescales l, and returns what earlier sums and outputs are multiplied
-  /// by.
+  /// Sets m to `reference`. Rescales l, and returns the factor of earlier sums and outputs.
   template <class Machine>
   SPARK_DEVICE float refer_to(Machine& machine, float reference, float scale_log2) {
     const float rescale = machine.exp2((m - reference) * scale_log2);

@@ -30,8 +30,8 @@ SPARK_DEVICE void recompute_probabilities(Machine& machine, float scale_log2,
 }
 
 /// Turns `gradient` from dP, zero where dropped, into dS / keep_scale = P * (dP - delta /
-/// keep_scale); the sums are multiplied by keep_scale at their end. `p` is what
-/// recompute_probabilities leaves, delta what row_statistics() returns.
+/// keep_scale); the sums are multiplied by keep_scale at their end. `p` is
+/// recompute_probabilities()'s, delta row_statistics()'s.
 template <class Layout, class Scale, class Machine, int kSteps>
 SPARK_DEVICE void score_gradients(Machine& machine,
                                   const RowStatistics (&row)[Layout::kRowsPerLane],

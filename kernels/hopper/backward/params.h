@@ -12,8 +12,8 @@
 
 namespace sparkbench::hopper {
 
-/// RowStatistics of 64 queries. A lane of the dK/dV kernel has two queries of each eight; what it
-/// needs of sixteen is adjacent.
+/// RowStatistics of 64 queries. A lane of the dK/dV kernel has two queries of each eight; its
+/// values of sixteen are adjacent.
 struct alignas(16) StatisticsTile {
   static constexpr int kRows = 64;
   float offset[kRows], delta[kRows];

@@ -1,6 +1,6 @@
-// A warp of a warpgroup of the forward kernel: what it carries from one tile of keys to the next
-// for 16 of the 64 rows that its warpgroup multiplies, and what it can do with a tile. kernel.h
-// puts these steps in order.
+// A warp of a warpgroup of the forward kernel: its state from one tile of keys to the next, for 16
+// of the 64 rows that its warpgroup multiplies, and its steps for a tile. kernel.h puts these in
+// order.
 #pragma once
 
 #include "kernels/base/planted_fault.h"

@@ -11,7 +11,7 @@ namespace sparkbench {
 
 inline constexpr int kMaxMmaFragments = 64;  // of each operand of m8n8k4, all steps together
 
-/// The operands as OuterOperands has them.
+/// The operands in the format of OuterOperands.
 struct M8n8k4Exchange {
   std::array<WarpOperands, kMaxMmaFragments> a, b;
   std::array<AccumulatorFragment<Accumulator::kFp32>*, kMaxOuterFragments * 32> c_fp32;
@@ -37,7 +37,7 @@ struct MmaExchange {
   WgmmaExchange wgmma;
 };
 
-/// The member for this type of accumulators.
+/// The accumulators of this type.
 template <Accumulator kAccumulator, class Exchange>
 auto& accumulators_of(Exchange& exchange) {
   if constexpr (kAccumulator == Accumulator::kFp32) {
