@@ -39,17 +39,16 @@ inline constexpr int kDropoutRounds = 7;
 /// Bits of an element's byte.
 inline constexpr int kDropoutPlanes = 8;
 
-/// Of 64 bits.
+/// The offset into the random stream, 64 bits.
 struct alignas(8) DropoutOffset {
   std::uint32_t low = 0, high = 0;
 };
 
-/// Dropout as a kernel takes it: no probability, only what it compares with, what it multiplies by,
-/// and the keys.
+/// A kernel's parameters of dropout: the threshold, the scale, the Philox keys and the offset.
 struct Dropout {
   std::uint32_t threshold;              // elements whose byte is below it are dropped; 0 drops none
   std::uint32_t plane[kDropoutPlanes];  // all ones where the threshold has that bit, else 0
-  float keep_scale;                     // what kept values are multiplied by
+  float keep_scale;                     // the factor of kept values
   PhiloxRoundKeys<kDropoutRounds> keys;
   DropoutOffset offset;
 

@@ -60,7 +60,7 @@ inline const ArithmeticProfile& native_profile() {
   return arithmetic_profile(properties.minor >= 5 ? "turing" : "volta");
 }
 
-/// That of an instruction.
+/// The same for an instruction.
 inline const ArithmeticProfile& native_profile(MmaInstruction instruction) {
   return instruction == MmaInstruction::kM8n8k4 ? native_profile() : arithmetic_profile("hopper");
 }

@@ -23,7 +23,7 @@ struct PackedGradients;
 template <class Tensors>
 struct PackedTensors;
 
-/// Some sequences with their inputs.
+/// A varlen batch with its inputs.
 struct PackedCase {
   Problem problem;  // Problem::packed()
   std::vector<Lengths> seqlens;

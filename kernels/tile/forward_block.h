@@ -17,12 +17,12 @@ struct ForwardBlock {
   int first_q = 0, first_k = 0;  // where this begins in its tensors
   int part_row = kNoPart;        // first_part_row(), once it is asked for
 
-  /// As dropout counts.
+  /// Its (sequence, head) index in the dropout mask.
   SPARK_DEVICE std::uint32_t batch_head(const ForwardParams& params) const {
     return static_cast<std::uint32_t>(
         SPARK_PLANTED(kDropoutOfFirstEntry, sequence * params.heads + head, head));
   }
-  /// Whose keys and values it reads.
+  /// The head of K and V that it reads.
   SPARK_DEVICE int key_head(const ForwardParams& params) const {
     return SPARK_PLANTED(kKeyHeadModulo, params.groups.key_head(head),
                          head % (params.heads / params.groups.size));

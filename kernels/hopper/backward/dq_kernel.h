@@ -111,7 +111,7 @@ class DqWarpgroup : public QueryWarpgroup<Config, Machine, BackwardParams> {
       }
     }
   }
-  /// Line 7, of the same.
+  /// Line 7, for the same keys.
   template <int kBegin, int kEnd>
   SPARK_DEVICE void start_dq(int stage, const Halves& ds) {
     this->template multiply_columns<kBegin, kEnd>(ds, k_columns_ + stage_step<Config>(stage), dq_);
@@ -194,7 +194,7 @@ SPARK_DEVICE void attend_backward(DqWarpgroup<Config, Machine>& warp, StageRing<
   }
 }
 
-/// The kernel of dQ.
+/// The dQ kernel.
 template <class Config, class Machine>
 SPARK_DEVICE void attention_backward_dq(Machine& machine, const BackwardParams& params) {
   const auto load = [&](auto& item) { load_items<Config>(item, params); };  // lines 1, 3

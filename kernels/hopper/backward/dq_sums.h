@@ -73,7 +73,7 @@ class DqSums {
   SPARK_DEVICE bool has_turn() const {
     return sums_ != nullptr && (Config::kDqTurns == 1 || before_.turn == warpgroup_);
   }
-  /// Starts its product.
+  /// Starts the product of that step.
   SPARK_DEVICE void start() {
     const int place = before_.ring.place();
     machine_.wait_at_mbarrier(&tiles_.barriers.gradients_full[place], before_.ring.full_parity());

@@ -15,7 +15,7 @@ struct KeyBlock {
   int sequence;                  // batch, or index of the varlen sequence
   int first_q = 0, first_k = 0;  // where this begins in its tensors
 
-  /// As dropout counts, of a query head.
+  /// A query head's (sequence, head) index in the dropout mask.
   SPARK_DEVICE std::uint32_t batch_head(const BackwardParams& params, int head) const {
     return static_cast<std::uint32_t>(sequence * params.heads + head);
   }

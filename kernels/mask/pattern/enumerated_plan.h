@@ -16,7 +16,7 @@ struct EnumeratedRuns {
 /// Whether all terms of the head are closed forms.
 bool can_be_enumerated(const Pattern& pattern, int head);
 
-/// plan() of such a head.
+/// plan() for a head that can be enumerated.
 TilePlan enumerated_plan(const Pattern& pattern, int head, int rows, int keys);
 
 }  // namespace sparkbench::enumerated

@@ -23,11 +23,11 @@ struct BackwardBlock {
   SPARK_DEVICE int head(const BackwardParams& params, int place) const {
     return key_head * params.groups.size + params.walk.member(place);
   }
-  /// As dropout counts.
+  /// Its (sequence, head) index in the dropout mask.
   SPARK_DEVICE std::uint32_t batch_head(const BackwardParams& params, int place) const {
     return static_cast<std::uint32_t>(sequence * params.heads + head(params, place));
   }
-  /// As the workspace does.
+  /// Its (batch, head) index in the workspace.
   SPARK_DEVICE std::uint32_t workspace_head(const BackwardParams& params, int place) const {
     return static_cast<std::uint32_t>(batch * params.heads + head(params, place));
   }
@@ -157,7 +157,7 @@ SPARK_DEVICE Range queries_of_block(Machine& machine, const BackwardParams& para
   }
 }
 
-/// The end of these queries.
+/// The end of the block's queries.
 template <class Config, class Machine>
 SPARK_DEVICE int query_end_of_block(Machine& machine, const BackwardParams& params,
                                     const BackwardBlock& block) {

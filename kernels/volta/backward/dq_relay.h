@@ -56,7 +56,7 @@ SPARK_HD std::uint32_t next_first_turn(const DqRelay& relay, const DqSlot& slot)
   return slot.first_turn + relay.slot_mask + 1;
 }
 
-/// Queries of a step.
+/// Queries per step.
 inline constexpr int kRelayStep = 32;
 
 /// Which key blocks, of `block_keys` keys, see a step's queries.

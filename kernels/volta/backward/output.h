@@ -7,7 +7,7 @@
 
 namespace sparkbench::volta {
 
-/// 32 keys of a KeyGradient.
+/// The 32 of a KeyGradient's keys that a team finishes.
 template <class Config>
 using FinishedKeys = AccumulatorFragment<Accumulator::kFp32>[2][Config::Columns::kGroups];
 

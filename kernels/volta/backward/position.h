@@ -79,7 +79,7 @@ class BackwardPosition {
   SPARK_DEVICE int row_of_group(int place, int g) const {
     return query_of(place) + kGridRows * group(g);
   }
-  /// SparseTile::first of a place.
+  /// SparseTile::first of the step at an index of the list.
   SPARK_DEVICE int load_step(int place) const {
     return load_of_list(machine_, &tile_of_step<Config>(params_, place)->first);
   }

@@ -13,11 +13,11 @@ struct QueryBlock {
   int first_q = 0, first_k = 0;  // where this begins in its tensors
   int workspace_row = 0;         // and in the workspace of its heads
 
-  /// As dropout counts.
+  /// Its (sequence, head) index in the dropout mask.
   SPARK_DEVICE std::uint32_t batch_head(const BackwardParams& params) const {
     return static_cast<std::uint32_t>(sequence * params.heads + head);
   }
-  /// As the workspace does.
+  /// Its (batch, head) index in the workspace.
   SPARK_DEVICE std::uint32_t workspace_head(const BackwardParams& params) const {
     return static_cast<std::uint32_t>(batch * params.heads + head);
   }
