@@ -1,5 +1,5 @@
-// What can be timed and verified on a device, by its name in `--kernel`: a fused kernel of ours, an
-// unfused reference, a vendor's kernel, or a user's own (harness/plugin/).
+// A candidate can be timed and verified on a device, by its name in `--kernel`: a fused kernel of
+// ours, an unfused reference, a vendor's kernel, or a user's own (harness/plugin/).
 #pragma once
 
 #include <cstdint>

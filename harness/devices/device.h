@@ -1,4 +1,4 @@
-// What a sweep runs on. A device knows its candidates (candidate.h) and runs one on a problem; it
+// A device that a sweep runs on. It knows its candidates (candidate.h) and runs one on a problem. It
 // knows nothing about grids, records or oracles.
 #pragma once
 

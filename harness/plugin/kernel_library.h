@@ -19,7 +19,7 @@ struct ForeignKernel {
   std::string file;  // that it was read from: its hash is recorded. Empty: none
 };
 
-/// What an item of --kernel stands for: kernels from outside, or nothing if the item is a name or a
+/// Loads an item of --kernel: kernels from outside, or nothing if the item is a name or a
 /// glob of sparkbench's kernels. Throws UsageError, which names --kernel and the item.
 using LoadKernels =
     std::function<std::optional<std::vector<ForeignKernel>>(const std::string& item)>;

@@ -91,7 +91,7 @@ class PluginPlan {
   double seconds_ = 0;
 };
 
-/// What the closures of a GPU's pass share.
+/// Shared by the closures of a GPU's pass.
 struct GpuRun {
   GpuRun(const CheckedKernel& of, const GpuWork& work, const PluginDevice& device)
       : kernel(of),

@@ -32,7 +32,7 @@ namespace sparkbench {
 /// Enqueues the work to time.
 using Launch = std::function<void()>;
 
-/// What is enqueued around each sample of a launch, and is not timed.
+/// Work enqueued around each sample of a launch, and not timed.
 struct SampleCheck {
   std::function<void()> before = {};  // before the cache is flushed
   std::function<void()> after = {};   // directly after the launch

@@ -24,7 +24,7 @@ struct TensorLife {
 /// so that a pass can be repeated. y, dx and the gradients of weights live to the end.
 std::map<std::string, TensorLife> tensor_lives(const std::vector<LayerStep>& steps);
 
-/// What an attention needs in addition to the tensors of layer_steps().
+/// An attention's bytes in addition to the tensors of layer_steps().
 struct AttentionMemory {
   std::uint64_t forward = 0, backward = 0;  // while a pass runs
   std::uint64_t kept = 0;  // from the forward to the backward pass: an unfused computation's P

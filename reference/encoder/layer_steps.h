@@ -1,4 +1,4 @@
-// What a layer launches, in order: each launch's stage, its FLOPs and the tensors that it reads and
+// A layer's launches, in order: each launch's stage, its FLOPs and the tensors that it reads and
 // writes. FLOPs, bytes and launches of a layer follow from this list, and peak memory
 // (layer_memory.h).
 #pragma once

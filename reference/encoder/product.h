@@ -17,9 +17,9 @@ struct cublasLtContext;
 
 namespace sparkbench {
 
-/// What happens to a sum in fp32 before it is rounded. u is the activation's argument, [rows,
-/// columns]. Epilogues for derivatives are not used: on an H200 the product with GELU's derivative
-/// and its sums took longer than the product followed by a kernel for both.
+/// The epilogue of a product: applied to the fp32 sum before it is rounded. u is the activation's
+/// argument, [rows, columns]. Epilogues for derivatives are not used: on an H200 the product with
+/// GELU's derivative and its sums took longer than the product followed by a kernel for both.
 enum class Epilogue {
   kNone,
   kBias,         // + bias

@@ -1,4 +1,4 @@
-// What a layer does on a GPU in addition to products and attention: kernels over the rows of fp16
+// A layer's GPU kernels other than products and attention, over the rows of fp16
 // matrices [rows, columns], contiguous, aligned to 16 bytes, columns a multiple of 8. Arithmetic is
 // fp32 between loads and stores, and no sum depends on how blocks are scheduled. C++17: device code
 // includes it.

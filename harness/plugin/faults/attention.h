@@ -188,7 +188,7 @@ SPARK_HD float exponential(const Call& call, float x) {
   return call.has(Fault::kExpBase2) ? exp2f(x) : expf(x);
 }
 
-/// What the product with V takes for p = exp(score - max).
+/// The operand of the product with V for p = exp(score - max).
 SPARK_HD float stored_p(const Call& call, float p) {
   if (call.has(Fault::kSmallSkipped) && p < 1.0f / 64) return 0.0f;
   if (call.has(Fault::kCoarseP) && p > 0.0f) {
