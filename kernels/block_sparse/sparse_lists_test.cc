@@ -179,7 +179,7 @@ TEST(SparseLists, BalanceLongRowsAndKeys) {
   EXPECT_LT(ratio(kForward, 160), 1.1);
   EXPECT_LT(ratio(kWide, 80), 1.1);
   EXPECT_LT(ratio(kKeys, 80), 1.1);
-  // Of twelve heads the longest blocks of keys take no longer than the others together.
+  // With twelve heads the longest blocks of keys take no longer than the others together.
   EXPECT_GT(ratio(unsplit(kKeys), 80, 4), 3.0);
   EXPECT_LT(ratio(kKeys, 80, 4), 1.1);
 }
