@@ -285,12 +285,12 @@ double causal_part(int seqlen, int head_dim) {
 }
 
 TEST(VoltaForwardHeldQueries, LetAWarpSkipTilesItCannotSee) {
-  // Of two tiles, two warps see one and two two.
+  // Two tiles: two warps see one, two see two.
   EXPECT_EQ(causal_part(128, 64), 6.0 / 8);
 }
 
 TEST(VoltaForwardOneBuffer, LetsAWarpSkipTilesItCannotSee) {
-  // Of four tiles, two warps see one, two two, two three and two four.
+  // Four tiles: two warps see one, two see two, two see three and two see four.
   EXPECT_EQ(causal_part(256, 128), 20.0 / 32);
 }
 

@@ -1,5 +1,5 @@
-// The configurations that instances.h has rows of: for packed sequences, patterns and short blocks,
-// and for SMs of 64 KiB.
+// The configurations that instances.h has rows of: for varlen, patterns and short blocks, and for
+// SMs with 64 KiB.
 #pragma once
 
 #include "kernels/volta/backward/config.h"
@@ -136,15 +136,15 @@ struct ShortBlocks
   static constexpr CutMask kCutMask = Config::template kCutMaskOf<ForwardWalk::kShort>;
 };
 
-/// Of dK and dV, 64 columns: two blocks of 64 keys an SM rather than one of 128, of as many teams,
-/// so that each key's sums have the same order.
+/// dK/dV kernel with 64 columns: two blocks of 64 keys per SM instead of one of 128, with the same
+/// number of teams, so that each key's sums have the same order.
 template <Accumulator kAccumulator, bool kHasDropout, bool kComputesDq>
 struct ShortBackward : BackwardShape<kAccumulator, 64, kHasDropout, kComputesDq,
                                      relay_block_keys(64), 2, least_head_dim(64)> {
   static constexpr int kShortWindow = kShortBackwardWindow;
   static constexpr int kBlocksPerSm = 2;
   static constexpr bool kMasksByEnds = kAccumulator == Accumulator::kFp32;
-  static constexpr bool kKeepsPlace = false;  // two have no room for it
+  static constexpr bool kKeepsPlace = false;  // two blocks have no room for it
   static constexpr bool kEndsAnew = true;
   static constexpr bool kMeetsAnew = false;
 };
@@ -173,7 +173,8 @@ struct RelayBackward<kAccumulator, 64, kHasDropout>
                 "plans are of these");
 };
 
-/// Of dQ alone: four of 64 rows an SM, with one buffer of K and V each, rather than two of 128.
+/// dQ kernel: four blocks of 64 rows per SM, with one buffer of K and V each, instead of two of
+/// 128.
 template <Accumulator kAccumulator, bool kHasDropout>
 struct ShortBackwardDq : BackwardDqConfig<kAccumulator, 64, kHasDropout, least_head_dim(64), 64> {
   static constexpr int kShortWindow = kShortBackwardWindow;

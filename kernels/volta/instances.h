@@ -47,7 +47,7 @@ namespace sparkbench::volta {
   ROW(symbol##_fwd_d256_dropout, name "/fwd/d256/dropout",                                      \
       Forward<256, true, forward_warps(256), least_head_dim(256)>)
 
-/// Of short blocks, for SMs of either size.
+/// Short blocks, for SMs of either size.
 #define SPARK_VOLTA_SHORT_FORWARD_OF(ROW, symbol, name, Forward, columns)                       \
   ROW(symbol##_fwd_d##columns##_short, name "/fwd/d" #columns "/short",                         \
       ShortBlocks<Forward<columns, false, forward_warps(columns), least_head_dim(columns)>>)    \
@@ -141,14 +141,14 @@ namespace sparkbench::volta {
                           64_1, "/64/1", mma, 128, true, least_head_dim(128),                   \
                           least_head_dim(128))
 
-/// Of short blocks, dK and dV alone.
+/// Short blocks, only dK and dV.
 #define SPARK_VOLTA_SHORT_BACKWARD_OF(ROW, symbol, name, mma)                                   \
   ROW(symbol##_bwd_d64_short_deterministic, name "/bwd/d64/short/deterministic",                \
       ShortBackward<mma, false, false>)                                                         \
   ROW(symbol##_bwd_d64_dropout_short_deterministic, name "/bwd/d64/dropout/short/deterministic", \
       ShortBackward<mma, true, false>)
 
-/// Where blocks hand on the sums of dQ.
+/// With the dQ semaphore.
 #define SPARK_VOLTA_BACKWARD_RELAY_OF(ROW, symbol, name, mma)                                   \
   ROW(symbol##_bwd_d64_relay, name "/bwd/d64/relay", RelayBackward<mma, 64, false>)             \
   ROW(symbol##_bwd_d64_dropout_relay, name "/bwd/d64/dropout/relay", RelayBackward<mma, 64, true>) \
