@@ -110,7 +110,7 @@ typedef struct spark_attention_problem {
                          pass runs, which tells calls of one seed apart: so that each
                          replay of a CUDA graph drops others. Backward as forward. */
   spark_attention_mask* prepared_mask; /* null, or in the place of `mask`, which is null then */
-  const char* generation; /* null, or whose kernels alone are taken, by the first word of their
+  const char* generation; /* null, or the only kernels to take, by the first word of their
                              names: "volta", "hopper" */
 } spark_attention_problem;
 
@@ -217,27 +217,27 @@ spark_attention_status spark_attention_varlen_backward(
  * it may name, and laid over the lengths: any number of problems of these lengths share it, on any
  * device and from any threads at once.
  *
- * On a GPU a pattern's passes read lists of tiles. They are of an accumulator, a head_dim, a pass
- * and of whether there is dropout, and backward of `deterministic`. The first call that wants some
+ * On a GPU a pattern's passes read lists of tiles. They depend on the accumulator, head_dim, the
+ * pass, whether there is dropout, and backward on `deterministic`. The first call that needs some
  * makes them, copies them to that GPU, and waits for that, also while streams are captured; so
  * spark_attention_prepare() may do it ahead, and calls then neither allocate nor wait. The emulated
  * backend makes them each time.
  *
  * A CUDA graph reads the lists whenever it is replayed, so the mask outlives it. A problem whose
- * `mask` is a pattern finds them in a store of the library's, of the last 64 such texts: a stream
- * that is being captured is refused then.
+ * `mask` is a pattern finds them in the library's cache of the last 64 such texts: a stream that is
+ * being captured is refused then.
  *
  * Refused are a text or lengths that make no mask, which says where and what is allowed. */
 spark_attention_status spark_attention_mask_create(const char* text, int32_t seqlen_q,
                                                    int32_t seqlen_k, spark_attention_mask** mask);
 
-/* What a pass of the problem reads of its prepared_mask, made ready on its device. Nothing is to be
- * done for masks that are no patterns, and on the emulated backend. */
+/* Makes the lists that a pass of the problem reads of its prepared_mask, on its device. Does
+ * nothing for masks that are no patterns, and on the emulated backend. */
 spark_attention_status spark_attention_prepare(const spark_attention_problem* problem,
                                                int32_t pass);
 
-/* Frees it and its lists, on GPUs when they are done with what was launched before. No call may
- * have it any more, nor a CUDA graph. A null is none. */
+/* Frees it and its lists, on GPUs when they are done with what was launched before. No call and no
+ * CUDA graph may use it any more. Ignores null. */
 void spark_attention_mask_destroy(spark_attention_mask* mask);
 
 /* The dropout of a problem, in memory of its backend (and `stream`): keep[((b * heads + h) *

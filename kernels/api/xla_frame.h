@@ -21,7 +21,7 @@ class Frame {
  public:
   explicit Frame(const CallFrame& frame) : frame_(frame) {}
 
-  /// By their place among arguments, or results.
+  /// By index among arguments, or results.
   Array argument(int index, int dtype) const {
     return array(frame_.args, "argument", index, dtype);
   }
@@ -57,7 +57,7 @@ class Frame {
 /// 256 bytes.
 class Scratch {
  public:
-  /// Throws ApiError with XLA's words where there is none.
+  /// Throws ApiError with XLA's message if there is none.
   Scratch(const CallFrame& frame, std::size_t bytes);
   ~Scratch();
   Scratch(const Scratch&) = delete;
