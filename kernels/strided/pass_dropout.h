@@ -10,7 +10,7 @@
 
 namespace sparkbench {
 
-/// True when a pair in this place is kept.
+/// True if the pair with these coordinates is kept.
 SPARK_HD bool dropout_keeps(const Dropout& dropout, const DropoutPlace& place) {
   return dropout_keeps(dropout, place.sequence, place.row, place.column);
 }

@@ -68,15 +68,15 @@ ViewedRows viewed_rows(const Problem& problem, int pass, TokenHeads heads);
 std::vector<Problem> problems_of_views(const Problem& problem);
 
 /// Where the parts of the workspace of a pass begin, in bytes; each is aligned to 256.
-///   forward    the log-sum-exp of each pass; O of those behind the first, [batch, seqlen, heads,
+///   forward    the log-sum-exp of each pass; O of those after the first, [batch, seqlen, heads,
 ///              head_dim]; and the kernel's own
-///   backward   the log-sum-exp of one pass, dQ, dK and dV of those behind the first, and the
+///   backward   the log-sum-exp of one pass, dQ, dK and dV of those after the first, and the
 ///              kernel's own
 struct PassesWorkspace {
   PassesWorkspace(const Problem& problem, Pass pass, std::uint64_t of_kernel);
 
   std::vector<std::uint64_t> lse;            // of each pass; backward the same for all
-  std::vector<std::uint64_t> o, dq, dk, dv;  // of each pass behind the first
+  std::vector<std::uint64_t> o, dq, dk, dv;  // of each pass after the first
   std::uint64_t of_kernel = 0;
   std::uint64_t bytes = 0;  // saturates at 2^64 - 1
 };
@@ -91,8 +91,8 @@ BackwardTensors tensors_of_pass(const Problem& problem, const BackwardTensors& w
                                 const PassesWorkspace& workspace, std::byte* memory);
 BackwardTensors tensors_of_launch(const ViewLaunch& launch, const BackwardTensors& of_pass);
 
-/// What is launched behind the passes forward; before a pass backward; and behind those backward,
-/// once for dQ, dK and dV each, where there is more than one.
+/// The launches after the passes forward; before a pass backward; and after those backward, once
+/// for dQ, dK and dV each, if there is more than one pass.
 MergeParams merge_params(const Problem& problem, const ForwardTensors& whole,
                          const PassesWorkspace& workspace, std::byte* memory);
 GatherParams gather_params(const Problem& problem, const BackwardTensors& whole, int pass,

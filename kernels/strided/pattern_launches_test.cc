@@ -112,7 +112,7 @@ TEST(PatternLaunchesOfAdjacentHeads, AreOneForEachView) {
   EXPECT_EQ(count(problem_of("strided:4", 3), TokenHeads::kAny), 6u);
   EXPECT_EQ(count(problem_of("strided:4", 7), TokenHeads::kAdjacent), 2u);
   EXPECT_EQ(count(problem_of("strided:4", 7), TokenHeads::kAny), 4u);
-  // With dropout of 2 residues of 6 heads an entry has 16 places, and 12 are taken.
+  // With dropout, an entry's 2 residues of 6 heads have 16 sequence numbers, of which 12 are used.
   EXPECT_EQ(count(problem_of("strided:4", 3, 0.2f), TokenHeads::kAdjacent), 6u);
   EXPECT_EQ(count(problem_of("strided:4", 3, 0.2f, 8), TokenHeads::kAdjacent), 2u);
   // A grid has no more heads than 65,535.
