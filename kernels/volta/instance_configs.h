@@ -49,7 +49,7 @@ struct Packed : Config {
   static constexpr bool kIsPacked = true;
   static constexpr bool kAsksForOffsetEarly = false;  // it is slower so
 };
-/// The same of a forward pass.
+/// The same for a forward pass.
 template <class Config>
 struct PackedForward : Packed<Config> {
   static constexpr int kEarlySteps = Config::template kEarlyStepsOf<ForwardWalk::kPacked>;
@@ -57,9 +57,9 @@ struct PackedForward : Packed<Config> {
   static constexpr bool kOrdersSoftmax =
       Config::kHeadDim == 64 && Config::kHasDropout && Config::kAccumulator == Accumulator::kFp32;
 };
-/// The same of dK and dV. Where a block would keep its place it keeps more, its item of the list.
-/// At 256 columns without dQ a block's place takes registers, and what is kept besides was chosen
-/// by the cycle model anew.
+/// The same for the dK/dV kernel. A block that keeps its coordinates also keeps its item of the
+/// list. At 256 columns without dQ the coordinates take registers, and what else is kept was chosen
+/// again by the cycle model.
 template <class Config>
 inline constexpr bool kIsWideWithoutDq = Config::kHeadDim == 256 && !Config::kComputesDq;
 template <class Config>
@@ -93,7 +93,7 @@ struct SparseBackward : Sparse<Config> {
   static constexpr int kKeptChunks = Config::kHeadDim == 128 ? 4 : Config::kKeptChunks;
 };
 
-/// The same of dQ alone.
+/// The same for the dQ kernel.
 template <class Config>
 constexpr int kept_query_chunks_of_pattern() {
   constexpr bool kIsFp32 = Config::kAccumulator == Accumulator::kFp32;
@@ -149,8 +149,8 @@ struct ShortBackward : BackwardShape<kAccumulator, 64, kHasDropout, kComputesDq,
   static constexpr bool kMeetsAnew = false;
 };
 
-/// The same of dQ too, where blocks hand on its sums (backward/relay.h). backward/relay_plan.h
-/// tells what it serves. Of 128 columns they are the blocks of other masks.
+/// The same with dQ, by the dQ semaphore (backward/relay.h). backward/relay_plan.h says which
+/// problems it serves. At 128 columns the blocks are those of other masks.
 template <Accumulator kAccumulator, int kHeadDim, bool kHasDropout>
 struct RelayBackward
     : BackwardConfig<kAccumulator, kHeadDim, kHasDropout, true, least_head_dim(kHeadDim)> {

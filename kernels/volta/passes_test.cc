@@ -129,8 +129,8 @@ INSTANTIATE_TEST_SUITE_P(, VoltaPassesBits,
                                          KernelAndHeadDim{"volta-fp16acc", 256},
                                          KernelAndHeadDim{"volta-fp32acc", 256}));
 
-/// Launches are of residues of a batch entry, or of batch entries of a residue: each entry has the
-/// bits that it has alone.
+/// A launch has the residues of a batch entry, or the batch entries of a residue: each entry has
+/// the bits that it has by itself.
 TEST(VoltaPassesOfABatch, HaveTheBitsOfItsEntriesAlone) {
   for (const int batch : {2, 5}) {
     Problem problem =
