@@ -78,8 +78,8 @@ class LayerWorkload : public CaseWorkload {
 
   bool computes(const CaseProblem& problem) const override { return problem.layer.has_value(); }
   const char* command() const override { return "encoder"; }
-  /// Bytes: weights, input and output, and backward their gradients. Also sets the stages, and the
-  /// peak memory of a layer beyond its weights.
+  /// Bytes: weights, input and output, backward their gradients too. Also sets the stages, and what
+  /// a layer holds at most besides its weights.
   void start(const Candidate& candidate, CaseRecord& record) const override;
   /// E-UNSUPPORTED: there are no tokens. E-OOM-PREDICTED: too large for the device, or for the one
   /// that it stands for. E-ONLY-PREDICTED: the layer would take minutes to emulate.

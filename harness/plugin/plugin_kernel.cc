@@ -91,7 +91,7 @@ class PluginPlan {
   double seconds_ = 0;
 };
 
-/// Shared by the closures of a GPU's pass.
+/// What the closures of a GPU's pass share.
 struct GpuRun {
   GpuRun(const CheckedKernel& of, const GpuWork& work, const PluginDevice& device)
       : kernel(of),
@@ -193,11 +193,11 @@ class HostRun {
     return outputs;
   }
 
-  /// What the passes wrote other than their outputs: "its input k"; empty if nothing.
+  /// What the passes wrote besides their outputs: "its input k"; empty if nothing.
   const std::string& violation() const { return violation_; }
 
  private:
-  /// Elements after each output that nobody may write.
+  /// Elements behind each output that nobody may write.
   static constexpr std::size_t kGuard = 64;
   static constexpr float kPoisonFloat = std::numeric_limits<float>::quiet_NaN();
 
