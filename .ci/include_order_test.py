@@ -24,7 +24,7 @@ BEFORE, AFTER = ROOMS[: ROOMS.index("kernels/volta/")], ROOMS[ROOMS.index("kerne
 # A file belongs to the layer that has the longest beginning of its path.
 LAYERS = [
     *([room] for room in BEFORE),
-    # The vocabulary of m8n8k4 and that of wgmma, which are not Volta's and Hopper's kernels' alone.
+    # Tiles of m8n8k4 and of wgmma, which other folders use, too.
     ["kernels/volta/tile/", "kernels/hopper/tile/"],
     [f"kernels/volta/{name}.h" for name in ("padding", "short_blocks")],
     PASSES := ["kernels/volta/backward/", "kernels/volta/forward/"],

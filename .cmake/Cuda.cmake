@@ -26,7 +26,7 @@ set(SPARKBENCH_HAS_CUDA ON)
 message(NOTICE "CUDA ${CMAKE_CUDA_COMPILER_VERSION} for compute capabilities "
                "${CMAKE_CUDA_ARCHITECTURES} (${cuda_why})")
 
-# wgmma is in code for sm_90a alone.
+# wgmma is only in code for sm_90a.
 if("${CMAKE_CUDA_ARCHITECTURES}" MATCHES "(^|;)90a?(-real)?(;|$)"
    AND CMAKE_CUDA_COMPILER_VERSION VERSION_GREATER_EQUAL 12)
   set(SPARKBENCH_HAS_HOPPER ON)

@@ -1,6 +1,6 @@
-# For which GPUs a build is, and by which nvcc: decided here for the program and for the Python
-# package alike. A GPU that is present, or named, is never left out in silence. SPARKBENCH_SYSTEM_ROOT
-# is cuda_choice_test.py's.
+# For which GPUs a build is, and with which nvcc: decided here for the program and for the Python
+# package. A GPU that is present, or named, is never left out silently. SPARKBENCH_SYSTEM_ROOT is for
+# cuda_choice_test.py.
 
 # As whoever builds writes an option: to pip, or to CMake.
 function(sparkbench_spell_option out option)

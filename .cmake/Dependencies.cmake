@@ -29,7 +29,7 @@ if(SPARKBENCH_PROGRAM AND NOT CLI11_FOUND)
   FetchContent_MakeAvailable(CLI11)
 endif()
 
-# Of toml++ only the headers, so that the program needs no library of it where it runs.
+# Only the headers of toml++, so that the program needs no library of it at run time.
 if(SPARKBENCH_PROGRAM)
   find_path(SPARKBENCH_TOML_HEADERS toml++/toml.h)
   if(NOT SPARKBENCH_TOML_HEADERS)

@@ -57,8 +57,8 @@ endfunction()
 #
 # sparkbench_tests([FOLDER f] TESTS x ... [LINK lib ...] [LABEL cpu|gpu]): x_test of f/x_test.cc
 #
-# CTest's labels: `cpu` or `gpu`, and of the first `fast` or `slow` (SlowTests.cmake). What takes too
-# long for each build is in the configuration `nightly` alone, with the label `nightly`.
+# CTest's labels: `cpu` or `gpu`, and for `cpu` `fast` or `slow` (SlowTests.cmake). Tests that take too
+# long for each build are only in the configuration `nightly`, with the label `nightly`.
 include(SlowTests)
 function(sparkbench_label name)
   set(labels cpu fast)

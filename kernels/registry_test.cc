@@ -70,8 +70,8 @@ TEST(VoltaWorkspace, HasSumsOfWholeColumnBlocks) {
   const AttentionKernel& kernel = kernel_named("volta-fp32acc");
   Problem problem{.seqlen_q = 640, .seqlen_k = 640, .head_dim = 40};
   EXPECT_EQ(kernel.workspace_bytes(problem, Pass::kBackward, false), 640u * (64 + 2) * 4);
-  // In relay (kernels/volta/backward/relay_plan.h) a word besides for each of four steps of 32
-  // queries.
+  // With a dQ semaphore (kernels/volta/backward/relay_plan.h), one more word for each of the four
+  // steps of 32 queries.
   problem.seqlen_q = problem.seqlen_k = 128;
   EXPECT_EQ(kernel.workspace_bytes(problem, Pass::kBackward, false), 128u * (64 + 2) * 4 + 4u * 4);
 }

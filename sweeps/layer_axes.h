@@ -8,7 +8,7 @@
 
 namespace sparkbench {
 
-/// What a command measures: attention by itself, or a whole layer.
+/// The workload that a command measures: attention by itself, or a whole layer.
 enum class Workload { kAttention, kLayer };
 
 /// hidden, ffn, activation, norm, bias, rest: rows like those of axes(). They have a value only if

@@ -108,7 +108,7 @@ AxisFlags small(const char* seqlen, const char* mask, const char* pass = "fwd,bw
           {"--heads", "2"}, {"--batch", "2"},     {"--dropout", "0"}};
 }
 
-/// What kernels get wrong: small problems, each around one thing; then problems that are worth
+/// Problems that kernels get wrong: small ones, each around one thing; then problems that are worth
 /// timing.
 std::vector<ModelShape> judged_shapes() {
   AxisFlags rectangular =

@@ -18,7 +18,7 @@ struct ModelShape {
   bool compares = false;  // with other kernels, by time: see Comparison
 };
 
-/// What grids that compare are made of.
+/// The parts of grids that compare kernels.
 struct Comparison {
   bool is_timed = false;            // else they have no cases
   std::vector<std::string> rivals;  // the kernels in addition to those of --kernel

@@ -1,5 +1,5 @@
-// What can be timed and verified on a device, by its name in `--kernel`: a fused kernel of ours, an
-// unfused reference, a vendor's kernel, or a user's own (harness/plugin/).
+// A candidate can be timed and verified on a device, by its name in `--kernel`: a fused kernel of
+// ours, an unfused reference, a vendor's kernel, or a user's own (harness/plugin/).
 #pragma once
 
 #include <cstdint>
@@ -66,7 +66,7 @@ struct Prepared {
   std::function<std::uint64_t()> more_peak_bytes = {};
   /// Empty: the passes write to GpuWork's tensors. Else where the last passes left their outputs.
   std::function<OwnOutputs()> own_outputs = {};
-  /// What own_outputs() said behind the last pass; empty before the first.
+  /// What own_outputs() said after the last pass; empty before the first.
   std::shared_ptr<OwnOutputs> located = std::make_shared<OwnOutputs>();
   /// How long the preparation took, if that may be long: a compiler ran.
   std::optional<double> seconds = std::nullopt;
@@ -88,7 +88,7 @@ class Candidate {
   /// The role in a record; a vendor's kernel counts as fused, like ours.
   Role role() const { return kind_ == CandidateKind::kReference ? Role::kReference : Role::kFused; }
   std::optional<Accumulator> accumulator() const { return accumulator_; }
-  /// The item of --kernel that names it alone.
+  /// The item of --kernel that names only it.
   virtual std::string flag_item() const { return name(); }
   /// Whether it runs if no kernel is named. A baseline does not, nor does a kernel for another GPU.
   virtual bool runs_unnamed() const { return true; }

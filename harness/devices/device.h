@@ -1,5 +1,5 @@
-// What a sweep runs on. A device knows its candidates (candidate.h) and runs one on a problem; it
-// knows nothing about grids, records or oracles.
+// A device that a sweep runs on. It knows its candidates (candidate.h) and runs one on a problem.
+// It knows nothing about grids, records or oracles.
 #pragma once
 
 #include <memory>

@@ -23,7 +23,7 @@ struct Variant {
   float sign;
 };
 
-/// What an element may differ by from `want`: absolute + relative * |want|.
+/// The tolerance of an element against `want`: absolute + relative * |want|.
 struct Allowance {
   float absolute, relative;
 };

@@ -22,7 +22,7 @@ inline std::shared_ptr<void> allocate_for_candidate(std::size_t bytes) {
   return {buffer, buffer->as<void>()};
 }
 
-/// An output, with bytes before and behind it that no kernel may write.
+/// An output, with bytes before and after it that no kernel may write.
 class GuardedBuffer {
  public:
   /// Throws OutOfDeviceMemory.
@@ -36,7 +36,7 @@ class GuardedBuffer {
     return reinterpret_cast<T*>(memory_.as<std::byte>() + kGuardBytes);
   }
   std::size_t bytes() const { return bytes_; }
-  /// Whether nobody wrote before or behind it. The device must be idle.
+  /// Whether nobody wrote before or after it. The device must be idle.
   bool is_intact() const {
     std::array<std::byte, 2 * kGuardBytes> guard;
     const std::byte* const begin = memory_.as<std::byte>();

@@ -275,7 +275,7 @@ class GpuProblem : public LoadedProblem {
     if (gradients_ != nullptr) upload_input(buffers_->d_o, element, gradients_->d_o());
   }
 
-  /// What a pass wrote that it may only read, or not touch. The device must be idle.
+  /// The memory that a pass wrote but may only read, or not touch. The device must be idle.
   std::string find_violation(Pass pass) const {
     const ForwardInputs inputs = data_.inputs();
     const ElementType element = data_.element();

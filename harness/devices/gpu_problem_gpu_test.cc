@@ -112,7 +112,7 @@ TEST_F(GpuProblemTest, TimesCandidatesInTurns) {
   EXPECT_TRUE(timings[1].is_held);
 }
 
-/// What a wrapped candidate does instead of its forward pass.
+/// A call of a wrapped candidate, which replaces its forward pass.
 struct Call {
   const GpuWork& work;
   const std::function<void()>& forward;  // the pass itself

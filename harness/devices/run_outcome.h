@@ -46,7 +46,7 @@ struct RunOutcome {
   std::optional<std::uint64_t> peak_bytes;    // of tensors and workspace, measured
   std::optional<bool> is_bitwise_repeatable;  // two runs on the same inputs gave the same bits
   std::optional<PassOutputs> outputs;         // if they are kept
-  std::string violation;  // what it wrote besides its outputs: "its input k"; empty if nothing
+  std::string violation;  // what it wrote other than its outputs: "its input k"; empty if nothing
   bool has_lse = true;    // of a pass with a forward
   std::optional<double> prepare_s;  // how long the candidate was prepared, if known
 };

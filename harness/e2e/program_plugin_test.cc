@@ -330,7 +330,7 @@ TEST(PluginHost, ResolvesItsOwnItems) {
   EXPECT_EQ(run_of("sweep --kernel " + kNaive + kOneCase, 0, settings)["cases"].size(), 1u);
 }
 
-/// Our own library behind the interface: other-emulated-* have the bits of volta-*.
+/// Our own library through the interface: other-emulated-* have the bits of volta-*.
 TEST(SparkAttentionShim, HasTheBitsOfTheKernelsInTheLibrary) {
   ASSERT_EQ(setenv("SPARK_ATTENTION_LIBRARY", SPARK_ATTENTION, 1), 0);
   const auto cases = cases_of("sweep --kernel volta-fp32acc," + kPlugins +

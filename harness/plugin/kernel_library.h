@@ -15,11 +15,11 @@ namespace sparkbench {
 /// A kernel from outside. Its table, and what that points to, live until the process ends.
 struct ForeignKernel {
   const sparkbench_kernel* table = nullptr;
-  std::string spec;  // the item of --kernel that names this kernel alone: "./libmine.so:fast"
+  std::string spec;  // the item of --kernel that names only this kernel: "./libmine.so:fast"
   std::string file;  // that it was read from: its hash is recorded. Empty: none
 };
 
-/// What an item of --kernel stands for: kernels from outside, or nothing if the item is a name or a
+/// Loads an item of --kernel: kernels from outside, or nothing if the item is a name or a
 /// glob of sparkbench's kernels. Throws UsageError, which names --kernel and the item.
 using LoadKernels =
     std::function<std::optional<std::vector<ForeignKernel>>(const std::string& item)>;

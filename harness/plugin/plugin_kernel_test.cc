@@ -14,7 +14,7 @@
 namespace sparkbench {
 namespace {
 
-/// What the fake kernel was asked, and what it answers.
+/// The calls that the fake kernel got, and its answers.
 struct Fake {
   std::vector<std::string> calls;
   sparkbench_problem problem{};

@@ -1,6 +1,6 @@
 // What a case computes: attention (attention_workload.cc) or an encoder layer
 // (harness/encoder/layer_workload.cc). Planning and running are the same for both, and ask a
-// workload for what is its own.
+// workload for the rest.
 #pragma once
 
 #include <memory>
@@ -32,7 +32,7 @@ class CaseWorkload {
   virtual void run(const Candidate& candidate, bool is_verified, CaseRecord& record) = 0;
   /// After a failure the device is in doubt: the next case loads its problem again.
   virtual void forget() = 0;
-  /// What the last case computed, if the settings keep it. Empties it.
+  /// The last case's outputs, if the settings keep them. Moves them out.
   virtual std::optional<PassOutputs> take_outputs() { return std::nullopt; }
   /// Moves the errors of `judged`, the same case without dropout, into `record`.
   virtual void take_errors(CaseRecord& judged, CaseRecord& record) const;

@@ -1,4 +1,4 @@
-// What the SM clocks of a series of samples show. A card that is too hot or short of power lowers
+// The SM clocks during a series of samples. A card that is too hot or short of power lowers
 // its clock; samples taken then are slow for a reason outside the kernel.
 #pragma once
 

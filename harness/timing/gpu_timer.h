@@ -32,10 +32,10 @@ namespace sparkbench {
 /// Enqueues the work to time.
 using Launch = std::function<void()>;
 
-/// What is enqueued around each sample of a launch, and is not timed.
+/// Work enqueued around each sample of a launch, and not timed.
 struct SampleCheck {
   std::function<void()> before = {};  // before the cache is flushed
-  std::function<void()> after = {};   // directly behind the launch
+  std::function<void()> after = {};   // directly after the launch
   /// Once the stream is done: "" if the sample's outputs are right, else what is wrong.
   std::function<std::string()> difference = {};
 };

@@ -1,4 +1,4 @@
-// Where a block of threads stands, and what it copies: rows of a class, wherever they lie.
+// A block of threads' coordinates, and its copies: rows of a class, wherever they are in memory.
 #pragma once
 
 #include "kernels/acsr/params.h"
@@ -29,25 +29,25 @@ class ChainBlock {
   }
 
   SPARK_DEVICE int row_count() const { return row_count_; }
-  /// Places that some row sees; the first is a multiple of kTileKeys.
+  /// Places (rows.h) that some row sees; the first is a multiple of kTileKeys.
   SPARK_DEVICE int begin() const { return begin_; }
   SPARK_DEVICE int end() const { return end_; }
   SPARK_DEVICE int head() const { return head_; }
   SPARK_DEVICE int batch() const { return batch_; }
 
-  /// One that there is not sees nothing, and is row -1.
+  /// A row that does not exist sees nothing, and is row -1.
   SPARK_DEVICE AffineRow row(int index) const {
     if (index >= row_count_) return {-1, 0, 0, 0};
     const auto bits = machine_.template load_global<Bits128>(rows_ + index);
     return {static_cast<int>(bits.word[0]), static_cast<int>(bits.word[1]),
             static_cast<int>(bits.word[2]), static_cast<int>(bits.word[3])};
   }
-  /// Of a tensor with a row for each query; null where there is none.
+  /// The row of a tensor with one row per query; null for row -1.
   template <class T>
   SPARK_DEVICE T* query(const ChunkedView<T>& tensor, int row) const {
     return row < 0 ? nullptr : tensor.at(batch_, row, head_);
   }
-  /// Of a tensor with a row for each key, that of a place; null past the last key.
+  /// The row of a tensor with one row per key, for a place; null past the last key.
   SPARK_DEVICE const Half* key(const ChunkedView<const Half>& tensor, int place) const {
     const int key = residue_ + stride_ * place;
     if (place >= end_ || key >= params_.seqlen_k) return nullptr;
@@ -67,7 +67,7 @@ class ChainBlock {
   Half* values_;
 };
 
-/// Block `block(0)` of a head of keys: places of one class, and those of its rows that see them.
+/// Block `block(0)` of a key head: places of one class, and the class's rows that see them.
 template <class Machine>
 class ChainKeys {
  public:
@@ -91,20 +91,20 @@ class ChainKeys {
   SPARK_DEVICE int first_place() const { return first_place_; }
   SPARK_DEVICE int first_row() const { return first_row_; }
   SPARK_DEVICE int end_row() const { return end_row_; }
-  /// Of the query heads that read the keys.
+  /// First of the query heads that read the keys.
   SPARK_DEVICE int first_head() const { return key_head_ * params_.groups.size; }
   SPARK_DEVICE int tiles() const {
     return params_.groups.size * ((end_row_ - first_row_ + kTileRows - 1) / kTileRows);
   }
 
-  /// One that there is not sees nothing, and is row -1.
+  /// A row that does not exist sees nothing, and is row -1.
   SPARK_DEVICE AffineRow row(int index) const {
     if (index >= end_row_) return {-1, 0, 0, 0};
     const auto bits = machine_.template load_global<Bits128>(rows_ + index);
     return {static_cast<int>(bits.word[0]), static_cast<int>(bits.word[1]),
             static_cast<int>(bits.word[2]), static_cast<int>(bits.word[3])};
   }
-  /// Where values of a head's rows are counted from.
+  /// Where the values of a head's rows begin.
   SPARK_DEVICE const Half* values_of(int head) const {
     const int turn = params_.unions.key_head(head);
     return params_.values +
@@ -113,7 +113,7 @@ class ChainKeys {
   SPARK_DEVICE const Half* query(int row, int head) const {
     return params_.q.at(batch_, row, head);
   }
-  /// Of the result, the row of the block's place `place`; null past the last key.
+  /// The row of the result for the block's place `place`; null past the last key.
   SPARK_DEVICE Half* key(int place) const {
     const int key = residue_ + stride_ * (first_place_ + place);
     return key < params_.seqlen_k ? params_.o.at(batch_, key, key_head_) : nullptr;
@@ -127,7 +127,7 @@ class ChainKeys {
   const AffineRow* rows_;
 };
 
-/// Of some rows: places that some of them see, and that all of those see which there are.
+/// The places that some of several rows see (begin, end), and that all rows that exist see (core).
 struct RowPlaces {
   int begin, end;
   int core_begin, core_end;
@@ -147,7 +147,7 @@ SPARK_DEVICE int combine_warp(Machine& machine, int value, Combine combine) {
   return value;
 }
 
-/// Of kRows rows from `first_row` of the block on.
+/// RowPlaces of kRows rows from the block's `first_row` on.
 template <int kRows, class Machine>
 SPARK_DEVICE RowPlaces places_of_rows(Machine& machine, const ChainBlock<Machine>& block,
                                       int first_row) {
@@ -159,7 +159,7 @@ SPARK_DEVICE RowPlaces places_of_rows(Machine& machine, const ChainBlock<Machine
   for (int first = 0; first < kRows; first += 32) {
     const AffineRow row = block.row(first_row + first + machine.lane());
     const bool sees_some = row.first < row.end;
-    // A row that sees nothing cuts each tile; one that there is not cuts none.
+    // A row that sees nothing makes every tile partial; one that does not exist makes none so.
     const int core_begin = row.row < 0 ? 0 : row.first, core_end = row.row < 0 ? kMost : row.end;
     of = {least(of.begin, sees_some ? row.first : kMost), largest(of.end, sees_some ? row.end : 0),
           largest(of.core_begin, core_begin), least(of.core_end, core_end)};

@@ -17,10 +17,10 @@ namespace {
 constexpr Half kNeverWritten{0x7e5a};  // a NaN
 
 using Regions = std::vector<GlobalRegion>;
-/// Of a launch, {index, head, batch}; empty: all.
+/// Blocks of a launch, as {index, head, batch}; empty: all.
 using Blocks = std::set<std::array<int, 3>>;
 
-/// What both passes have: a mask's rows, and memory for a value of each pair.
+/// Shared by both passes: a mask's rows, and memory for a value of each pair.
 class EmulatedChain {
  public:
   EmulatedChain(const Problem& problem, const EmulationOptions& options)
@@ -37,7 +37,7 @@ class EmulatedChain {
     }
   }
 
-  /// Those with rows of a tile.
+  /// Blocks with rows of these tiles.
   Blocks row_blocks_of(std::span<const SampleTile> tiles) const {
     Blocks blocks;
     for (const SampleTile& of : tiles) {
@@ -145,7 +145,7 @@ class EmulatedBackward : public EmulatedChain {
   }
 
  private:
-  /// What the forward pass leaves, over an O and an LSE that nobody reads.
+  /// P as the forward pass leaves it, with an O and an LSE that nobody reads.
   void compute_probabilities(const BackwardTensors& tensors, const Blocks& rows) {
     std::vector<Half> o(problem_.q_elements());
     std::vector<float> lse(problem_.lse_elements());
@@ -180,7 +180,7 @@ class EmulatedBackward : public EmulatedChain {
     return regions;
   }
 
-  /// Those with keys of a tile.
+  /// Blocks with keys of these tiles.
   Blocks key_blocks_of(std::span<const SampleTile> tiles) const {
     Blocks blocks;
     for (const SampleTile& of : tiles) {

@@ -15,8 +15,8 @@ namespace sparkbench::acsr {
 EmulationReport emulate_forward(const Problem& problem, const ForwardTensors& tensors,
                                 const EmulationOptions& options, std::span<const SampleTile> tiles);
 
-/// The same of a backward pass. P, which a GPU has from the forward pass, is computed first, and is
-/// no part of the report; O and LSE are not read. Of a sample, rows that others of it need are
+/// The same for a backward pass. P, which a GPU has from the forward pass, is computed first and is
+/// not in the report; O and LSE are not read. For a sample, rows that its rows depend on are
 /// computed, too. Every pass is deterministic.
 EmulationReport emulate_backward(const Problem& problem, const BackwardTensors& tensors,
                                  const EmulationOptions& options, bool is_deterministic,

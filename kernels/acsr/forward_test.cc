@@ -117,7 +117,7 @@ TEST(AcsrForwardRows, OfManyValuesAreReadTwice) {
   }
 }
 
-/// What has no pattern: a problem's own mask.
+/// A mask that is no pattern.
 TEST(AcsrForwardMasks, AreTakenWithoutAPattern) {
   Problem problem = problem_of("full", 70, 131, 64);
   problem.sparse = nullptr;

@@ -5,7 +5,7 @@
 namespace sparkbench::acsr {
 namespace {
 
-/// Memory binds this chain, so that its loops are held to no cap.
+/// This chain is memory-bound, so its loops have no cap.
 constexpr CodeLimits kLimits = {.barriers = 2, .barrier_columns = kTileKeys, .cap = 0.0};
 
 /// Softmax, or its gradient.
@@ -47,7 +47,7 @@ constexpr KernelInstance product(std::string_view symbol, std::string_view id) {
           .limits = kLimits};
 }
 
-/// A block of which owns keys, and goes over rows.
+/// A kernel whose blocks own keys, and visit rows.
 template <class Config, class Tiles>
 constexpr KernelInstance key_product(std::string_view symbol, std::string_view id) {
   KernelInstance of = product<Config, Tiles>(symbol, id);

@@ -24,7 +24,7 @@ namespace {
 constexpr int kMaxGridYZ = 65535;  // CUDA programming guide, technical specifications
 constexpr std::size_t kLeastSharedBytes = sizeof(ScoresTiles<ScoresConfig<kMostHeadDim, 72>>);
 
-/// Empty where the mask is one.
+/// Empty if the mask is ACSR.
 std::string why_no_acsr(const Problem& problem) {
   try {
     const MaskRows rows(problem);
@@ -59,7 +59,7 @@ Support supports(const Problem& problem, const KernelDevice& device) {
   return {why_no_acsr(problem)};
 }
 
-/// A value of each pair; of a backward pass two, of which the first begins each.
+/// Bytes for a value of each pair. A backward pass keeps two such arrays.
 std::uint64_t value_bytes(const Problem& problem, const MaskRows& rows) {
   return saturating_product({sizeof(Bits128), static_cast<std::uint64_t>(problem.batch),
                              rows.chunks_of_heads(problem.heads)});

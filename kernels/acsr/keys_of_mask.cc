@@ -10,7 +10,7 @@
 namespace sparkbench::acsr {
 namespace {
 
-/// Of each class of a head's mask, its rows.
+/// The rows of each class of a head's mask.
 std::vector<Range> rows_of_classes(const MaskRows& rows, int head, int stride) {
   std::vector<Range> classes(static_cast<std::size_t>(stride), Range{0, 0});
   for (int i = 0; i < rows.blocks_of_head(); ++i) {
@@ -24,7 +24,7 @@ std::vector<Range> rows_of_classes(const MaskRows& rows, int head, int stride) {
   return classes;
 }
 
-/// The first to the last of a class's rows that sees some of a block's places.
+/// The range of a class's rows from the first to the last that sees some of a block's places.
 Range rows_of_places(const AffineRow* rows, const Range& own, int first_place) {
   Range seeing = {0, 0};
   for (int i = own.begin; i < own.end; ++i) {

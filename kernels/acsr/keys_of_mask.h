@@ -18,7 +18,7 @@ class MaskKeys {
   MaskKeys(const Problem& problem, const MaskRows& rows);
 
   int blocks_of_head() const { return blocks_of_head_; }
-  /// Those of a head.
+  /// A head's blocks.
   const KeyBlock* blocks_of(int head) const;
 
   /// Room for them elsewhere, aligned to 16 bytes; and their bytes.

@@ -34,7 +34,7 @@ struct KernelOf;
   SPARK_ACSR_KERNEL(differentiate_rows<symbol##_config>(machine, params, probabilities), \
                     (const ChainParams params, const Half* probabilities), symbol, __VA_ARGS__)
 
-/// Blocks of each of so many heads, in each batch entry.
+/// So many blocks for each head, in each batch entry.
 struct ChainGrid {
   int blocks, heads, batch;
 };

@@ -1,4 +1,4 @@
-// What the kernels of the chain are launched with: the same on a GPU and on the emulated machine.
+// The launch parameters of the chain's kernels: the same on a GPU and on the emulated machine.
 #pragma once
 
 #include <cmath>
@@ -25,12 +25,12 @@ struct ChainParams {
   HeadGroups groups, unions;
   std::int64_t chunks_of_turn, chunks_of_batch;  // of values
   float scale;                                   // of scores
-  float hidden;                                  // in the place of a score that is not seen
+  float hidden;                                  // instead of a score that is not seen
   float output_scale;                            // of a product over the values
 };
 
-/// Of tensors in the memory of the device that runs the chain. Throws std::invalid_argument as
-/// chunked_view() does.
+/// Views of tensors in the memory of the device that runs the chain. Throws std::invalid_argument
+/// as chunked_view() does.
 class ChunkedTensors {
  public:
   explicit ChunkedTensors(const Problem& problem) : problem_(problem) {}
@@ -73,7 +73,7 @@ inline ChainParams params_of_mask(const Problem& problem, const MaskRows& rows, 
   return params;
 }
 
-/// Of a forward pass. Throws as ChunkedTensors.
+/// The launches of a forward pass. Throws as ChunkedTensors.
 inline ChainParams chain_params(const Problem& problem, const ForwardTensors& tensors,
                                 const MaskRows& rows, Half* values, const void* memory) {
   const ChunkedTensors of(problem);
@@ -94,9 +94,8 @@ struct GradientParams {
   ChainParams dv, dk;         // P^T dO, scale dS^T Q
 };
 
-/// `probabilities` are the values that a forward pass has left, `gradients` has room for as many.
-/// `memory` has MaskRows::all_bytes() and behind them MaskKeys::all_bytes(). Throws as
-/// ChunkedTensors.
+/// `probabilities` are the values that a forward pass has left; `gradients` has room for as many.
+/// `memory` has MaskRows::all_bytes(), followed by MaskKeys::all_bytes(). Throws as ChunkedTensors.
 inline GradientParams gradient_params(const Problem& problem, const BackwardTensors& tensors,
                                       const MaskRows& rows, const MaskKeys& keys,
                                       Half* probabilities, Half* gradients, const void* memory) {

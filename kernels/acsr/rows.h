@@ -5,9 +5,9 @@
 // the key residue + stride * i. So a row sees the places [first, end), whatever its stride, and a
 // tile of rows of a class by places is dense where a tile of the matrix is not.
 //
-// A row's values lie side by side in memory, in the order of places, from a multiple of 16 places
-// to one: whole sectors of 32 bytes, each two chunks. Those of places that it does not see are -inf
-// as scores, 0 as probabilities.
+// A row's values are contiguous, in the order of places, from a multiple of 16 places to another:
+// whole sectors of 32 bytes, each two chunks. At places that the row does not see, scores are -inf
+// and probabilities 0.
 #pragma once
 
 #include "kernels/base/host_device.h"
@@ -15,10 +15,11 @@
 
 namespace sparkbench::acsr {
 
-/// Of the score matrix in the order of classes: that a block of threads owns, and goes over.
+/// The tiles of a block of threads, in rows and places of a class: the rows that it owns, the
+/// places that it visits at a time.
 inline constexpr int kBlockRows = 128, kTileKeys = 64;
 inline constexpr int kChunkPlaces = 8;
-/// Of 32 bytes, which memory writes in whole: of a part it reads the rest before.
+/// A sector of 32 bytes, which memory writes whole: to write a part, it reads the rest first.
 inline constexpr int kSectorChunks = 2, kSectorPlaces = kSectorChunks * kChunkPlaces;
 
 struct alignas(16) AffineRow {
@@ -35,7 +36,7 @@ struct alignas(16) AffineRow {
   SPARK_HD int origin() const { return first_chunk - begin_chunk(); }
 };
 
-/// What of an AffineRow tells where its values are.
+/// The fields of an AffineRow that locate its values.
 struct RowValues {
   int origin, begin_chunk, chunks;
 

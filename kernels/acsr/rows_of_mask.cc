@@ -20,7 +20,7 @@ std::shared_ptr<const SparseMask> pattern_of_problem(const Problem& problem) {
   return make_sparse_mask(name_of(problem.mask), problem.seqlen_q, problem.seqlen_k);
 }
 
-/// Of all rows with more than one key; 1 where there are none.
+/// The stride that all rows with more than one key share; 1 if there are no such rows.
 int only_stride(const std::vector<AcsrRow>& rows) {
   int stride = 0;
   for (std::size_t row = 0; row < rows.size(); ++row) {
@@ -35,7 +35,7 @@ int only_stride(const std::vector<AcsrRow>& rows) {
   return std::max(stride, 1);
 }
 
-/// The rows of a union by classes, their values from `first_chunk` on.
+/// The rows of a pattern by classes, their values from `first_chunk` on.
 std::vector<AffineRow> rows_by_class(const std::vector<AcsrRow>& rows, int stride,
                                      std::uint64_t first_chunk) {
   std::vector<int> order(rows.size());

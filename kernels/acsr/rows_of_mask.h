@@ -1,5 +1,4 @@
-// From a mask to its affine rows, on the host: once for a mask and its lengths, whatever the
-// tensors are.
+// From a mask to its affine rows, on the host: once for a mask and its lengths, for any tensors.
 #pragma once
 
 #include <cstddef>
@@ -11,8 +10,8 @@
 
 namespace sparkbench::acsr {
 
-/// Heads take the unions of the mask by turns. Rows of a class, and classes, follow each other; of
-/// a union's blocks those that go over most places come first.
+/// Head h has pattern h % unions. Rows of a class, and classes, follow each other; of a pattern's
+/// blocks those that visit most places come first.
 class MaskRows {
  public:
   /// Throws std::invalid_argument, telling the row, for a mask that is no ACSR: a row's keys are no
@@ -24,17 +23,17 @@ class MaskRows {
   int blocks_of_head() const { return blocks_of_head_; }
   const std::vector<AffineRow>& rows() const { return rows_; }     // [unions, seqlen_q]
   const std::vector<RowBlock>& blocks() const { return blocks_; }  // [unions, blocks_of_head]
-  /// Those of a head.
+  /// A head's rows.
   const AffineRow* rows_of(int head) const { return rows_.data() + union_of(head) * seqlen_q_; }
   const RowBlock* blocks_of(int head) const {
     return blocks_.data() + union_of(head) * static_cast<std::size_t>(blocks_of_head_);
   }
 
-  /// Of the values of one union after the other: AffineRow::first_chunk counts from the first's.
+  /// Chunks of values of all patterns once; AffineRow::first_chunk counts from the first pattern's.
   std::uint64_t chunks_of_turn() const;
-  /// Of the longest row.
+  /// Chunks of the longest row.
   int most_chunks() const { return most_chunks_; }
-  /// Of those of all heads.
+  /// Chunks of values of all heads.
   std::uint64_t chunks_of_heads(int heads) const;
 
   /// Room for all of it elsewhere, aligned to 16 bytes; and its bytes: blocks, then rows.

@@ -1,4 +1,4 @@
-// The gradient of R-softmax: dS in the place of dP, over each row's values.
+// The gradient of R-softmax: dS over dP, in place, over each row's values.
 //
 // A warp has a row:
 //    1  D = sum P dP, over the chunks that a lane keeps at a time

@@ -1,4 +1,4 @@
-// What every call of the C interface does besides its own.
+// Shared by all calls of the C interface.
 #pragma once
 
 #include <cstddef>
@@ -56,9 +56,9 @@ void on_gpu(int device, Launch&& launch) {
   }
 }
 
-/// What the launches of a pass read of the request's pattern. Makes and copies it where that was
-/// not done before. Throws std::invalid_argument for a captured stream and a pattern's text: its
-/// graph would read what later texts take the place of.
+/// The block-sparse metadata that the launches of a pass read. Makes and copies it the first time.
+/// Throws std::invalid_argument for a captured stream and a pattern's text: its graph would read
+/// memory that later texts replace.
 inline std::shared_ptr<const PassLists> lists_on_gpu(const Request& request, Pass pass,
                                                      CUstream_st* stream) {
   if (request.has_text && is_captured(stream)) {

@@ -1,5 +1,5 @@
-// A mask that calls share: read and laid over its lengths once, with the lists that launches read,
-// made once for each kind of launch and copied once to each device.
+// A mask that calls share: parsed for its lengths once, with its block-sparse metadata, made once
+// for each kind of launch and copied once to each device.
 #pragma once
 
 #include <functional>
@@ -43,20 +43,20 @@ class PreparedMask {
   /// std::invalid_argument where its lengths are others.
   void give_to(Problem& problem) const;
 
-  /// The pattern of a problem that has this mask, as a device tells it, by its number, which is the
-  /// current one: an expression is compiled for it the first time.
+  /// The pattern of a problem that has this mask, with the block mask of device `device`, which
+  /// must be the current one. Compiles an expression for the device the first time.
   std::shared_ptr<const SparseMask> seen_by(int device,
                                             const std::shared_ptr<const SparseMask>& sparse) const;
 
-  /// Of a problem that has this mask, and of a pass on a device, by its number.
+  /// The lists for a pass of a problem that has this mask, on device `device`.
   std::shared_ptr<const PassLists> lists(const AttentionKernel& kernel, const Problem& problem,
                                          Pass pass, bool is_deterministic, int device,
                                          const CopyToDevice& copy);
 
  private:
   /// What lists depend on: device, kernel, pass, is_deterministic, head_dim, whether dropout drops
-  /// anything, whether the pattern is run as passes, and the pattern, which may be of so many
-  /// heads.
+  /// anything, whether the pattern runs as strided passes, and the pattern, which may be for a
+  /// number of heads.
   using Launch =
       std::tuple<int, const AttentionKernel*, Pass, bool, int, bool, bool, const SparseMask*>;
 

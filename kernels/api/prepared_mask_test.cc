@@ -41,7 +41,7 @@ TEST_F(PreparedMaskTest, HasOneListForAllThatAskForIt) {
   for (std::thread& thread : threads) thread.join();
   for (const auto& each : got) EXPECT_EQ(each, got[0]);
   EXPECT_EQ(copies_, 1);
-  problem_.batch = 7;  // is no matter of lists, nor are heads
+  problem_.batch = 7;  // lists do not depend on it, nor on heads
   problem_.heads = 9;
   EXPECT_EQ(lists(Pass::kForward, true), got[0]);
 }

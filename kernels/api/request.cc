@@ -170,11 +170,11 @@ std::uint64_t PackedRequest::workspace_bytes(Pass pass) const {
 
 namespace {
 
-/// Of older headers: without what comes from these fields on.
+/// Struct sizes of older headers, which end before these fields.
 constexpr std::size_t kOlderStructBytes[] = {offsetof(spark_attention_problem, prepared_mask),
                                              offsetof(spark_attention_problem, generation)};
 
-/// The struct of this header, of whichever it was.
+/// This header's struct, from whichever version was given.
 spark_attention_problem whole_struct(const spark_attention_problem* given) {
   check_pointer(given, "problem");
   const std::size_t bytes = given->struct_bytes;

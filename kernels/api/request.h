@@ -22,11 +22,11 @@ struct Request {
   std::shared_ptr<PreparedMask> mask;  // of a pattern: null without one
   bool has_text;                       // the pattern is given by its text
 
-  /// Of the memory in which the tensors lie: the emulated backend takes its own.
+  /// In the memory of the tensors; the emulated backend allocates its own.
   std::uint64_t workspace_bytes(Pass pass) const;
 };
 
-/// The same of packed sequences (kernels/problem/packed.h).
+/// The same for varlen (kernels/problem/packed.h).
 struct PackedRequest : Request {
   int sequences;
 
@@ -36,36 +36,36 @@ struct PackedRequest : Request {
 /// Throws std::invalid_argument unless they are lengths of sequences.
 void check_lengths(std::int32_t seqlen_q, std::int32_t seqlen_k);
 
-/// The problem alone, whatever computes it. Throws std::invalid_argument that names the field, what
-/// it was, and what is allowed.
+/// The problem by itself, whichever kernel computes it. Throws std::invalid_argument that names the
+/// field, its value, and what is allowed.
 Problem problem_of(const spark_attention_problem* given);
 
 /// Throws as problem_of(), as describe_gpu(), and ApiError (UNSUPPORTED) where no kernel serves.
 Request request_of(const spark_attention_problem* given, std::int32_t pass);
 
-/// Of a problem whose batch counts sequences, and whose seqlen_q and seqlen_k are totals. Each may
-/// be 0. Throws as request_of() does, and ApiError (UNSUPPORTED) for patterns.
+/// For a varlen problem: batch counts sequences, and seqlen_q and seqlen_k are totals. Each may be
+/// 0. Throws as request_of() does, and ApiError (UNSUPPORTED) for patterns.
 PackedRequest packed_request_of(const spark_attention_problem* given, std::int32_t pass);
 
-/// What a kernel is to be, besides serving the problem.
+/// What a kernel must be, in addition to serving the problem.
 struct KernelWish {
   spark_attention_accumulator accumulator;
   bool allow_slow = false;           // also where the device lacks its instruction
-  bool is_packed = false;            // of packed sequences
+  bool is_packed = false;            // varlen
   std::string_view generation = {};  // the first word of its name; empty: any
 };
 
-/// Of the registry's kernels that are as wished and serve the pass on the device, the first whose
-/// instruction this has and which has both passes, or else the first. Throws ApiError
-/// (UNSUPPORTED) with the first reason where there is none, and std::invalid_argument for a
-/// generation that no kernel is of.
+/// The kernel to use, from the registry's that are as wished and serve the pass on the device: the
+/// first whose instruction the device has and which has both passes, otherwise the first. Throws
+/// ApiError (UNSUPPORTED) with the first reason if there is none, and std::invalid_argument for a
+/// generation that no kernel has.
 const AttentionKernel& kernel_for(const Problem& problem, Pass pass, const KernelDevice& device,
                                   const KernelWish& wish);
 
 /// A V100's.
 inline constexpr std::size_t kEmulatedSharedBytes = std::size_t{96} << 10;
 
-/// Throw std::invalid_argument for a null, unless it is of a tensor of the problem's that is empty.
+/// Throw std::invalid_argument for a null pointer, unless that tensor of the problem is empty.
 ForwardTensors tensors_of(const Problem& problem, const DropoutOffset* offset,
                           const spark_attention_forward_tensors* given);
 BackwardTensors tensors_of(const Problem& problem, const DropoutOffset* offset,

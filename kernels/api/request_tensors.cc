@@ -13,7 +13,7 @@ namespace {
   throw std::invalid_argument(std::string(name) + " is null; allowed: a pointer");
 }
 
-/// A null is of an empty tensor alone.
+/// Only an empty tensor may be null.
 void check_data(const void* data, int seqlen, const char* name) {
   if (seqlen > 0 && data == nullptr) throw_null(name);
 }

@@ -8,7 +8,7 @@
  * A call neither allocates device memory nor waits for the device, but for the first of a pattern
  * (spark_attention_mask_create), and throws nothing. It may be made from any thread. What it
  * launches runs in the order of the stream that it is given; tensors and workspace must live until
- * then. Structs and strings are read during the call alone.
+ * then. Structs and strings are read only during the call.
  *
  * C99. Fields are only ever added at a struct's end; a library takes the structs of older headers
  * with the same soname.
@@ -83,17 +83,17 @@ typedef struct spark_attention_problem {
   int32_t seqlen_k;
   int32_t head_dim;
   int32_t accumulator;   /* spark_attention_accumulator */
-  const char* mask;      /* null is "full". Of row q, which stands at p = q + seqlen_k - seqlen_q:
+  const char* mask;      /* null is "full". The keys of row q, at p = q + seqlen_k - seqlen_q:
                               full       every key
                               causal     the keys up to p
-                              window:W   the last W of these, p included; W >= 1
+                              window:W   the last W of these, including p; W >= 1
                               band:L:R   from L keys before p to R keys after it
                               prefix:P   the keys up to p, and those below P
                             or a pattern: strided, blocked, documents, ...
-                            (kernels/mask/README.md), by "+" what any of them shows, by "/" heads
-                            in turn:
+                            (kernels/mask/README.md), their union by "+", one per head in turn
+                            by "/":
                               window:128+causal-strided:128
-                            or, where no words fit, where:EXPRESSION of p as q, k and the head h:
+                            or any other as where:EXPRESSION of p as q, k and the head h:
                               where:k <= q && (q - k < 128 || k % 64 == 0)
                             See spark_attention_mask_create(). */
   float softmax_scale;   /* above 0, or 0 for 1 / sqrt(head_dim) */
@@ -110,7 +110,7 @@ typedef struct spark_attention_problem {
                          pass runs, which tells calls of one seed apart: so that each
                          replay of a CUDA graph drops others. Backward as forward. */
   spark_attention_mask* prepared_mask; /* null, or in the place of `mask`, which is null then */
-  const char* generation; /* null, or whose kernels alone are taken, by the first word of their
+  const char* generation; /* null, or the only kernels to take, by the first word of their
                              names: "volta", "hopper" */
 } spark_attention_problem;
 
@@ -164,7 +164,7 @@ spark_attention_status spark_attention_supports(const spark_attention_problem* p
 spark_attention_status spark_attention_kernel_name(const spark_attention_problem* problem,
                                                    int32_t pass, const char** name);
 
-/* What the pass needs besides its tensors, in bytes of the memory in which these lie. */
+/* The workspace of the pass, in bytes, in the same memory as its tensors. */
 spark_attention_status spark_attention_workspace_bytes(const spark_attention_problem* problem,
                                                        int32_t pass, size_t* bytes);
 
@@ -180,21 +180,21 @@ spark_attention_status spark_attention_forward_with_workspace(
     void* workspace, size_t workspace_bytes, void* stream);
 
 /* `workspace` is aligned to 256 bytes and has at least as many bytes as
- * spark_attention_workspace_bytes() says; null where that is 0. What it held is of no account. */
+ * spark_attention_workspace_bytes() says; null where that is 0. Its contents do not matter. */
 spark_attention_status spark_attention_backward(const spark_attention_problem* problem,
                                                 const spark_attention_backward_tensors* tensors,
                                                 void* workspace, size_t workspace_bytes,
                                                 void* stream);
 
-/* Sequences of any lengths, one behind the other. Of the problem, batch is their number, and
- * seqlen_q and seqlen_k are all of their rows and keys; each may be 0. Tensors are [seqlen_q,
- * heads, head_dim] and [seqlen_k, heads_k, head_dim], with the strides of a tensor of batch 1; lse
- * is [heads, seqlen_q]. An empty tensor may be null.
+/* Varlen: sequences of any lengths, packed. In the problem, batch is their number, and seqlen_q and
+ * seqlen_k are the totals of rows and keys; each may be 0. Tensors are [seqlen_q, heads, head_dim]
+ * and [seqlen_k, heads_k, head_dim], with the strides of a tensor of batch 1; lse is
+ * [heads, seqlen_q]. An empty tensor may be null.
  *
  * Sequence i has rows cu_seqlens_q[i] to below cu_seqlens_q[i + 1], and such keys: two arrays of
  * batch + 1 in the memory of the tensors, so that no host waits for lengths. They begin at 0, never
  * fall, and end at seqlen_q and seqlen_k. Else results are not defined, though no call reads or
- * writes besides its tensors; the emulated backend refuses them. Masks and dropout count rows and
+ * writes outside its tensors; the emulated backend refuses them. Masks and dropout count rows and
  * keys from those of the sequence; it is dropout's batch entry i. A sequence may be empty on either
  * side: rows without keys give zeros, LSE -inf and zero gradients, keys without rows zero
  * gradients.
@@ -217,27 +217,27 @@ spark_attention_status spark_attention_varlen_backward(
  * it may name, and laid over the lengths: any number of problems of these lengths share it, on any
  * device and from any threads at once.
  *
- * On a GPU a pattern's passes read lists of tiles. They are of an accumulator, a head_dim, a pass
- * and of whether there is dropout, and backward of `deterministic`. The first call that wants some
+ * On a GPU a pattern's passes read lists of tiles. They depend on the accumulator, head_dim, the
+ * pass, whether there is dropout, and backward on `deterministic`. The first call that needs some
  * makes them, copies them to that GPU, and waits for that, also while streams are captured; so
  * spark_attention_prepare() may do it ahead, and calls then neither allocate nor wait. The emulated
  * backend makes them each time.
  *
  * A CUDA graph reads the lists whenever it is replayed, so the mask outlives it. A problem whose
- * `mask` is a pattern finds them in a store of the library's, of the last 64 such texts: a stream
- * that is being captured is refused then.
+ * `mask` is a pattern finds them in the library's cache of the last 64 such texts: a stream that is
+ * being captured is refused then.
  *
  * Refused are a text or lengths that make no mask, which says where and what is allowed. */
 spark_attention_status spark_attention_mask_create(const char* text, int32_t seqlen_q,
                                                    int32_t seqlen_k, spark_attention_mask** mask);
 
-/* What a pass of the problem reads of its prepared_mask, made ready on its device. Nothing is to be
- * done for masks that are no patterns, and on the emulated backend. */
+/* Makes the lists that a pass of the problem reads of its prepared_mask, on its device. Does
+ * nothing for masks that are no patterns, and on the emulated backend. */
 spark_attention_status spark_attention_prepare(const spark_attention_problem* problem,
                                                int32_t pass);
 
-/* Frees it and its lists, on GPUs when they are done with what was launched before. No call may
- * have it any more, nor a CUDA graph. A null is none. */
+/* Frees it and its lists, on GPUs when they are done with what was launched before. No call and no
+ * CUDA graph may use it any more. Ignores null. */
 void spark_attention_mask_destroy(spark_attention_mask* mask);
 
 /* The dropout of a problem, in memory of its backend (and `stream`): keep[((b * heads + h) *

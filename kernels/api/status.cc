@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t kTextBytes = 1024;
 
-/// Of fixed size: a call that fails for want of memory says so too.
+/// Fixed size, so that a call that fails for lack of memory can say so.
 thread_local char last_text[kTextBytes] = "";
 
 spark_attention_status report(spark_attention_status status, const char* text) noexcept {

@@ -1,12 +1,12 @@
-// Attention as custom calls of XLA: the targets of spark_attention.jax (kernels/python). Of each
-// platform one handler a pass:
+// Attention as custom calls of XLA: the targets of spark_attention.jax (kernels/python). Each
+// platform has one handler per pass:
 //   forward   (q, k, v [, seed])                  -> (o, lse)
 //   backward  (d_o, q, k, v, o, lse [, seed])     -> (dq, dk, dv)
 // Tensors are fp16, [..., batch, seqlen, heads, head_dim], lse fp32, [..., batch, heads, seqlen_q],
 // and seed uint32, [..., 2], the lower half first: dropout's offset, under the problem's seed 0, in
-// the memory of the tensors. What stands before the batch is of jax.vmap: with a seed each of it is
-// a problem of its own, and without one it is a larger batch, unless no kernel serves so large a
-// one.
+// the memory of the tensors. Dimensions before the batch come from jax.vmap: with a seed each of
+// their entries is a problem of its own; without one they make a larger batch, unless no kernel
+// serves such a large one.
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
@@ -31,7 +31,7 @@ struct Tensor {
   std::int64_t entry_bytes() const {
     return batch * seqlen * heads * head_dim * std::int64_t{sizeof(std::uint16_t)};
   }
-  /// Of all that stands before, or of one entry of it.
+  /// A view of entry `entry` of the dimensions before the batch, or of all of them as one batch.
   template <class View>
   View view(std::int64_t entry) const {
     return {data + entry * entry_bytes(), seqlen * heads * head_dim, heads * head_dim, head_dim};
@@ -106,10 +106,11 @@ class Call {
     }
   }
 
-  /// Of a mapped axis without entries.
+  /// A mapped axis without entries.
   bool is_empty() const { return q_.before == 0; }
 
-  /// The argument that a seed is, if it is given: then each entry has one. Else all are a batch.
+  /// The argument that is the seed, if it is given: each entry then has one. Otherwise all are one
+  /// batch.
   void take_seed(int argument) {
     if (!frame_.has_argument(argument)) {
       if (problem_.dropout_p > 0.0f) {

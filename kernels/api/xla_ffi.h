@@ -1,7 +1,7 @@
 // As much of XLA's foreign function interface as a handler of custom calls needs, so that no build
-// wants XLA's headers. Its C interface (xla/ffi/api/c_api.h, in every jaxlib) is stable within the
-// major version 0: structs say their size and grow at their end alone. jax_test.py compares this
-// with the header of the JAX that it finds. Names are that header's, without XLA_FFI_.
+// needs XLA's headers. Its C interface (xla/ffi/api/c_api.h, in every jaxlib) is stable within
+// major version 0: structs state their size and grow only at their end. jax_test.py compares this
+// with the header of the installed JAX. Names are that header's, without XLA_FFI_.
 #pragma once
 
 #include <cstddef>
@@ -25,7 +25,7 @@ struct ApiVersion {
   int major_version, minor_version;
 };
 
-/// Of a handler: XLA asks before the first call.
+/// A handler's metadata, which XLA asks for before the first call.
 struct Metadata {
   std::size_t struct_size;
   ApiVersion api_version;

@@ -12,7 +12,7 @@ constexpr int kMajorVersion = 0, kFirstMinorVersion = 1;
 // XLA refuses to align further than this, whatever its allocators do.
 constexpr std::size_t kMostAlignment = 16, kWorkspaceAlignment = 256;
 
-/// XLA's words for an error of its own, which is gone then.
+/// XLA's message for its error, which it destroys.
 std::string taken_message(const Api& api, Error* error) {
   ErrorGetMessageArgs message{sizeof(ErrorGetMessageArgs), nullptr, error, nullptr};
   api.error_get_message(&message);

@@ -21,7 +21,7 @@ class Frame {
  public:
   explicit Frame(const CallFrame& frame) : frame_(frame) {}
 
-  /// By their place among arguments, or results.
+  /// By index among arguments, or results.
   Array argument(int index, int dtype) const {
     return array(frame_.args, "argument", index, dtype);
   }
@@ -29,17 +29,17 @@ class Frame {
   bool has_argument(int index) const { return index < frame_.args.size; }
 
   std::string text(std::string_view name) const;
-  /// Empty where the call has none.
+  /// Empty if the call has none.
   std::string text_if_any(std::string_view name) const;
   std::int32_t number(std::string_view name) const { return scalar<std::int32_t>(name, kS32); }
   float real(std::string_view name) const { return scalar<float>(name, kF32); }
 
-  /// Of the call's device. Throws std::runtime_error with XLA's words.
+  /// The stream of the call's device. Throws std::runtime_error with XLA's message.
   void* stream() const;
 
  private:
   static Array array(const Buffers& all, const char* what, int index, int dtype);
-  /// Null where it is missing, or of another type.
+  /// Null if it is missing, or has another type.
   const void* find_attribute(std::string_view name, int type) const;
   const void* attribute(std::string_view name, int type) const;
   template <class T>
@@ -57,7 +57,7 @@ class Frame {
 /// 256 bytes.
 class Scratch {
  public:
-  /// Throws ApiError with XLA's words where there is none.
+  /// Throws ApiError with XLA's message if there is none.
   Scratch(const CallFrame& frame, std::size_t bytes);
   ~Scratch();
   Scratch(const Scratch&) = delete;

@@ -1,5 +1,4 @@
-// Which of the known names is the nearest to one that is none of them, as a slip of the fingers has
-// it. meant_names.h knows other reasons too.
+// The known name that a mistyped one is nearest to. meant_names.h knows other reasons too.
 #pragma once
 
 #include <algorithm>
@@ -48,7 +47,7 @@ std::string closest_name(std::string_view typed, const Names& known) {
   return name;
 }
 
-/// ", did you mean 'causal'?", for behind what was wrong; "" of no name.
+/// ", did you mean 'causal'?", to append to a message; "" if no name is near.
 inline std::string did_you_mean(std::string_view name) {
   return name.empty() ? "" : ", did you mean '" + std::string(name) + "'?";
 }

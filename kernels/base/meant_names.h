@@ -116,7 +116,7 @@ std::vector<std::string> meant_names(std::string_view typed, const Names& known)
   return found;
 }
 
-/// ", did you mean 'volta-fp16acc' or 'volta-fp32acc'?", to follow what was wrong; "" of no name.
+/// ", did you mean 'volta-fp16acc' or 'volta-fp32acc'?", to append to a message; "" for no name.
 inline std::string did_you_mean(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) {

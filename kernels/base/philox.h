@@ -1,5 +1,5 @@
-// Philox4x32 (Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", SC'11, section 3.3):
-// a counter-based generator, so any element's random bits are computed alone, in any order.
+// Philox4x32 (Salmon et al., "Parallel Random Numbers: As Easy as 1, 2, 3", SC'11, section 3.3): a
+// counter-based generator, so any element's random bits are computed independently, in any order.
 #pragma once
 
 #include <cstdint>
@@ -21,7 +21,7 @@ SPARK_HD PhiloxKey philox_key(std::uint64_t seed) {
   return {static_cast<std::uint32_t>(seed), static_cast<std::uint32_t>(seed >> 32)};
 }
 
-/// The keys of all rounds. They derive from the seed alone: a kernel takes them as a parameter, so
+/// The keys of all rounds. They derive from the seed only: a kernel takes them as a parameter, so
 /// that they are operands in constant memory and not fourteen registers.
 template <int kRounds>
 struct PhiloxRoundKeys {

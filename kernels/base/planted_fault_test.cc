@@ -12,7 +12,7 @@ namespace {
 
 #ifndef SPARKBENCH_PLANT_FAULTS
 
-// What a macro becomes, as text.
+// A macro's expansion, as text.
 #define TEXT(...) #__VA_ARGS__
 #define TEXT_OF(...) TEXT(__VA_ARGS__)
 

@@ -1,4 +1,4 @@
-// What a kernel throws that finds out only in preparing a problem that it cannot compute it.
+// Thrown by a kernel that finds out only while it prepares a problem that it cannot compute it.
 #pragma once
 
 #include <stdexcept>

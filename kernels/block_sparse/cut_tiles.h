@@ -1,5 +1,5 @@
-// The words of a pattern's cut tiles as the host finds them, for sparse_lists.h: each kind of tile
-// is asked once, and what two kinds have alike is kept once.
+// The mask bits of a pattern's partial tiles, found by the host, for sparse_lists.h. Each kind of
+// tile is evaluated once, and tiles with equal bits share them.
 #pragma once
 
 #include <algorithm>
@@ -17,16 +17,16 @@
 
 namespace sparkbench {
 
-/// Of a warp, in whose bits SparseTile::seen tells.
+/// Rows of the warp for which SparseTile::seen has two bits.
 inline constexpr int kWarpRowsOfList = 32;
 
-/// Throws std::invalid_argument for more words than a list has places.
+/// Throws std::invalid_argument if the list cannot address so many words.
 inline void require_room(std::uint64_t words) {
   if (words <= std::numeric_limits<int>::max()) return;
   throw std::invalid_argument("the pattern has more than 2^31 words of cut tiles");
 }
 
-/// SparseTile::seen of a tile of these words, `halves` a row.
+/// SparseTile::seen of a tile with these mask bits, `halves` words per row.
 inline std::uint32_t seen_of_words(const std::uint32_t* words, int rows, int halves) {
   std::uint32_t seen = 0;
   for (int row = 0; row < rows; ++row) {
@@ -37,19 +37,19 @@ inline std::uint32_t seen_of_words(const std::uint32_t* words, int rows, int hal
   return seen;
 }
 
-/// Where a tile's first row and first key stand.
+/// The positions of a tile's first row and first key.
 struct TilePosition {
   int row, key;
 };
 
-/// What a closed form shows of a tile, in numbers that are the same for tiles which show the same:
-/// the zone as it lies in the tile, and where the tile lies in a grid.
+/// A closed form's view of a tile, in numbers that are equal for tiles with equal mask bits: the
+/// zone relative to the tile, and the tile relative to a grid.
 class TileSignature {
  public:
   TileSignature(const Pattern& pattern, int rows, int keys)
       : pattern_(pattern), rows_(rows), keys_(keys) {}
 
-  /// Nothing where arrays or bits say it, or a grid that is not the same everywhere.
+  /// Nothing if arrays or bits decide, or a grid that is not the same everywhere.
   bool make(int head, int first_row, int first_key) {
     numbers_.clear();
     const TilePosition at = {first_row + pattern_.row_at, first_key + pattern_.key_at};
@@ -79,8 +79,8 @@ class TileSignature {
     offset(zone.d0);
     offset(zone.d1);
   }
-  /// The outermost axis has no ends, so that a tile shows what one of as many lines further shows,
-  /// unless its zone has bounds of its own.
+  /// The outermost axis has no ends, so that a tile shows the same as one that is whole lines
+  /// further on, unless its zone has bounds of its own.
   bool add_grid(const Grid& grid, const TilePosition& at) {
     if (grid.axes == 0) return true;
     const Zone& outer = grid.zone[0];
@@ -99,13 +99,13 @@ class TileSignature {
   std::vector<int> numbers_;
 };
 
-/// What is kept of a cut tile.
+/// What is kept of a partial tile.
 struct CutTile {
-  int words;           // where they begin
+  int words;           // offset of its mask bits
   std::uint32_t seen;  // SparseTile::seen
 };
 
-/// The words of cut tiles, each kind of tile once.
+/// The mask bits of partial tiles, each kind of tile once.
 class CutTiles {
  public:
   CutTiles(const Pattern& pattern, const SparseListKind& kind, std::vector<std::uint32_t>& words)
@@ -115,7 +115,7 @@ class CutTiles {
         words_(words),
         signature_(pattern, rows_, keys_) {}
 
-  /// Of the tile from this row and key on.
+  /// The tile from this row and key on.
   CutTile of(int head, int first_row, int first_key) {
     if (!signature_.make(head, first_row, first_key)) return made(head, first_row, first_key);
     const auto known = by_signature_.find(signature_.bytes());
@@ -125,7 +125,7 @@ class CutTiles {
   }
 
  private:
-  /// A hash that takes both, so that what is looked up is no copy.
+  /// A hash of both types, so that a lookup copies nothing.
   struct HashOfBytes {
     using is_transparent = void;
     std::size_t operator()(std::string_view bytes) const {

@@ -1,4 +1,4 @@
-// The plans that lists of tiles (sparse_lists.h) are made of, each of its blocks.
+// The tile plans of a list's blocks (sparse_lists.h).
 #pragma once
 
 #include <vector>
@@ -9,11 +9,11 @@
 
 namespace sparkbench {
 
-/// What lists of a kind walk: of blocks of keys the transposed pattern.
+/// The pattern that lists of a kind visit: transposed for blocks of keys.
 Pattern walked_by(const SparseMask& mask, const SparseListKind& kind);
 
-/// Of each union of walked_by(mask, kind), the plan of its blocks, as the host sees it, or as the
-/// mask's sights do if it has any.
+/// The plan of each head's pattern in walked_by(mask, kind): from the device block mask if the mask
+/// has one, otherwise from the host.
 std::vector<TilePlan> plans_of(const Pattern& walked, const SparseListKind& kind);
 std::vector<TilePlan> plans_of(const SparseMask& mask, const SparseListKind& kind);
 

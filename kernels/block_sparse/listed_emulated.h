@@ -1,6 +1,6 @@
-// What launches over the lists of a pattern (sparse_lists.h) share on the emulated machine: the
-// memory that they read and write, which blocks serve a sample, and a whole forward pass, whatever
-// kernel it is of.
+// Shared by launches over the lists of a pattern (sparse_lists.h) on the emulated machine: the
+// memory that they read and write, which blocks serve a sample, and a whole forward pass of any
+// kernel.
 #pragma once
 
 #include <functional>
@@ -22,7 +22,7 @@ void append_list(const char* name, const std::vector<T>& list, std::vector<Globa
   all.push_back({name, const_cast<T*>(list.data()), list.size() * sizeof(T), true});
 }
 
-/// What a kernel reads of its lists.
+/// The regions of the lists that a kernel reads.
 void append_lists(const SparseTileLists& lists, std::vector<GlobalRegion>& all);
 
 /// Rows of one tensor that parts of a launch store.
@@ -47,7 +47,8 @@ class PartTensor {
   std::vector<Half> halves_;
 };
 
-/// The shape of a kernel behind parts: a row of heads each; of a sample those of its tiles.
+/// The launch of a kernel that combines splits, kMergeRows rows of a split per block; for a sample,
+/// those of its tiles.
 LaunchShape split_shape(const char* kernel, const SparseTileLists& lists, int block_rows,
                         const TensorShape& of, std::span<const SampleTile> tiles);
 /// Whether it has nothing to do: a sample of no such rows would mean all.
@@ -77,7 +78,7 @@ struct ListedForward {
       launch;
 };
 /// The problem has a pattern, `tensors` are host pointers, `tiles` the query tiles to compute:
-/// none means all. What is merged of parts behind the kernel is, too.
+/// none means all. Splits are then combined, too.
 EmulationReport emulate_listed_forward(const ListedForward& forward, const Problem& problem,
                                        const ForwardTensors& tensors,
                                        const EmulationOptions& options,

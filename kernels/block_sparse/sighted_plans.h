@@ -1,5 +1,5 @@
-// A pattern's plan and the words of its cut tiles as its sights tell them (jit/tile_sights.h), for
-// sparse_lists.h.
+// A pattern's plan and the mask bits of its partial tiles from a device block mask
+// (jit/tile_sights.h), for sparse_lists.h.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,10 @@ namespace sparkbench {
 /// SeenTile::cover.
 inline constexpr int kEmptySight = 0, kFullSight = 2;
 
-/// A pattern's tiles as its sights tell them, and the words of those that are cut.
+/// A pattern's tiles from a device block mask, and the mask bits of the partial ones.
 class SightedPlans {
  public:
-  /// A mask that has sights.
+  /// The mask must have `sights`.
   SightedPlans(const SparseMask& mask, const SparseListKind& kind)
       : pattern_(mask.pattern),
         sights_(*mask.sights),
@@ -36,16 +36,17 @@ class SightedPlans {
     }
   }
 
-  /// Of each union.
+  /// One plan for each pattern of a head.
   const std::vector<TilePlan>& plans() const { return plans_; }
 
-  /// The words of all cut tiles; none where two unlike tiles have one sum: then the host looks.
+  /// The mask bits of all partial tiles. nullopt if two unlike tiles have equal sums: the host does
+  /// it then.
   std::optional<std::vector<std::uint32_t>> words() const {
     std::vector<std::uint32_t> words(static_cast<std::size_t>(next_));
     if (!sights_.write_words(shape_, firsts_, others_, words)) return std::nullopt;
     return words;
   }
-  /// Of the tile from this row and key on, with these words.
+  /// The tile from this row and key on, with these mask bits.
   CutTile of(int head, int first_row, int first_key, const std::vector<std::uint32_t>& words) {
     const int row_tile = first_row / shape_.rows, key_tile = first_key / shape_.keys;
     const int place = static_cast<int>(places_.at(tile(head, row_tile, key_tile).sum));
@@ -64,7 +65,8 @@ class SightedPlans {
                  static_cast<std::size_t>(key_tile)];
   }
 
-  /// Spans of the blocks, and places for the words of cut tiles, in the order of both.
+  /// Makes spans of the blocks, and offsets for the mask bits of partial tiles, in the order of
+  /// both.
   void add_plan(int head) {
     const int length = kind_.is_of_keys ? pattern_.seqlen_k : pattern_.seqlen_q;
     const int walked = kind_.is_of_keys ? pattern_.seqlen_q : pattern_.seqlen_k;
@@ -108,10 +110,10 @@ class SightedPlans {
   const SparseListKind& kind_;
   SightedTiles shape_;
   int key_tiles_;
-  std::vector<std::vector<SeenTile>> seen_;  // of each union
+  std::vector<std::vector<SeenTile>> seen_;  // of each head's pattern
   std::vector<TilePlan> plans_;
   std::int64_t next_ = 0;
-  std::unordered_map<std::uint64_t, std::int64_t> places_;  // by their sums
+  std::unordered_map<std::uint64_t, std::int64_t> places_;  // offsets of mask bits, by a tile's sum
   std::vector<TileSights::Place> firsts_, others_;
   std::unordered_map<int, std::uint32_t> seen_of_place_;
 };

@@ -117,8 +117,8 @@ void SparseTileLists::add_block(const Part& part, const std::vector<SparseTile>&
                 of_block.begin() + place(part.index + 1));
   blocks_.push_back({part.first_row, first_tile, static_cast<int>(tiles_.size()) - first_tile,
                      part.first_part_row});
-  // Each of a block's tiles loads the next one, of two teams the one after it; and behind the
-  // last tile a loop may still ask what comes.
+  // Each of a block's tiles prefetches the next one, with two teams the one after it, and a loop
+  // may still read on past the last tile.
   tiles_.insert(tiles_.end(), 2, {behind_last, 0, 0, 0});
 }
 

@@ -1,5 +1,5 @@
-// The lists of tiles that kernels walk where the mask is a pattern (tile/sparse_list.h), made on
-// the host: once for a pattern and its lengths, whatever the tensors are.
+// Block-sparse metadata (tile/sparse_list.h), made on the host: once for a pattern and its lengths,
+// for any tensors.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace sparkbench {
 struct Pattern;     // kernels/mask/pattern/pattern.h
 struct SparseMask;  // kernels/mask/pattern/sparse_mask.h
 
-/// Blocks of rows that walk keys, or of keys that walk rows.
+/// Blocks of rows that visit keys, or of keys that visit rows.
 struct SparseListKind {
   bool is_of_keys;
   int block_rows;                      // or keys: of a block
@@ -24,22 +24,21 @@ struct SparseListKind {
   bool splits = true;                  // blocks with many more tiles than others (work_items.h)
 };
 
-/// Of each head of a mask, as SparseTileLists::part_rows() has it. It is kept in the mask, whose
-/// plan it wants: of an expression the host looks at all pairs for that, unless the mask has
-/// `sights`.
+/// The split rows of each head, as SparseTileLists::part_rows(). Cached in the mask, because it
+/// needs the plan: without `sights` the host evaluates all pairs of an expression for it.
 RowsOfParts rows_of_parts(const SparseMask& mask, const SparseListKind& kind);
 
-/// Blocks that walk most, over all heads, come first. Words are of 32 keys: a tile has a multiple
-/// of 32. A word of a cut tile that another has, too, is there once. The mask's `sights` tell of
-/// its tiles if it has any.
+/// Blocks that visit most, over all heads, come first. Mask bits are words of 32 keys; a tile has a
+/// multiple of 32. Partial tiles with equal bits share them. Uses the mask's device block mask
+/// (`sights`) if it has one.
 class SparseTileLists {
  public:
   SparseTileLists(const SparseMask& mask, const SparseListKind& kind);
 
-  /// Of the memory here.
+  /// The lists in this object's memory.
   SparseLists on_host() const { return at(blocks_.data(), tiles_.data(), words_.data()); }
 
-  /// Room for all of it elsewhere, aligned to 16 bytes; and its bytes, in that order.
+  /// The size of all of it elsewhere, aligned to 16 bytes; its bytes; and the lists there.
   std::size_t bytes() const { return words_begin() + sizeof(std::uint32_t) * words_.size(); }
   void write(std::byte* to) const;
   SparseLists at(const void* memory) const;
@@ -55,14 +54,14 @@ class SparseTileLists {
   const std::vector<SparseBlock>& all_blocks() const { return blocks_; }
   const std::vector<std::uint32_t>& words() const { return words_; }
 
-  /// What parts share, of each head alike; in memory as at() has the lists; and the rows of all
-  /// parts' results.
+  /// The splits, alike for each head; the same in memory laid out as for at(); and the rows of all
+  /// splits' results.
   const std::vector<SparseSplit>& splits() const { return splits_; }
   const SparseSplit* splits_at(const void* memory) const;
   int part_rows() const { return part_rows_.stored; }
 
  private:
-  /// Which of a block's parts, and where its results begin.
+  /// Which split of a block, and where its results begin.
   struct Part {
     int first_row, index, parts, first_part_row;
   };

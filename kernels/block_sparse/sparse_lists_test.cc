@@ -21,7 +21,7 @@ namespace {
 constexpr SparseListKind kForward = {false, 128, 64};
 constexpr SparseListKind kKinds[] = {kForward, {false, 256, 64}, {false, 128, 32}, {true, 128, 32}};
 
-/// What the lists say of each pair of a union, as often as they say it.
+/// How often the lists visit each pair of a head's pattern.
 std::vector<int> visits_of(const SparseTileLists& lists, const SparseListKind& kind, int of_union,
                            int seqlen_q, int seqlen_k) {
   std::vector<int> visits(static_cast<std::size_t>(seqlen_q) * static_cast<std::size_t>(seqlen_k));
@@ -43,7 +43,7 @@ std::vector<int> visits_of(const SparseTileLists& lists, const SparseListKind& k
               (lists.words()[static_cast<std::size_t>(tile.words) + word] >> (key % 32) & 1u) != 0;
           if (!is_seen) continue;
           const bool is_inside = first_row + row < seqlen_q && first_key + key < seqlen_k;
-          // A full tile may have rows past the last; of a cut one they see nothing.
+          // A full tile may have rows past the last; in a partial one they see nothing.
           if (!is_inside) {
             EXPECT_FALSE(is_cut_tile(tile.first)) << row << ", " << key;
             continue;
@@ -98,7 +98,7 @@ TEST(SparseLists, SayWhichHalvesAWarpSees) {
   }
 }
 
-/// A closed form has few kinds of cut tiles, however long it is.
+/// A closed form has few kinds of partial tiles, however long it is.
 TEST(SparseLists, GrowByTilesAndNotByWords) {
   for (const std::string_view spec : {"window:128", "band:64:64", "chunk:256", "strided:48"}) {
     const SparseTileLists is(*make_sparse_mask(spec, 4096, 4096), kForward);
@@ -114,7 +114,7 @@ TEST(SparseLists, StartTheLongestBlocksFirst) {
   }
 }
 
-/// Every part is of the block's rows, has its share of the tiles, and a place of its own.
+/// Every part is of the block's rows, has its share of the tiles, and its own workspace.
 TEST(SparseLists, ShareTilesOfLongBlocksEvenly) {
   const auto mask = make_sparse_mask("longformer:64:16", 4096, 4096);
   for (const SparseListKind& kind : {kForward, SparseListKind{true, 128, 32}}) {
@@ -179,7 +179,7 @@ TEST(SparseLists, BalanceLongRowsAndKeys) {
   EXPECT_LT(ratio(kForward, 160), 1.1);
   EXPECT_LT(ratio(kWide, 80), 1.1);
   EXPECT_LT(ratio(kKeys, 80), 1.1);
-  // Of twelve heads the longest blocks of keys take no longer than the others together.
+  // With twelve heads the longest blocks of keys take no longer than the others together.
   EXPECT_GT(ratio(unsplit(kKeys), 80, 4), 3.0);
   EXPECT_LT(ratio(kKeys, 80, 4), 1.1);
 }
@@ -200,7 +200,7 @@ TEST(SparseLists, AreTheSameWhereTheyAreCopiedTo) {
   EXPECT_TRUE(std::equal(lists.words().begin(), lists.words().end(), copy.words));
 }
 
-/// Sights as a device has them, of the pattern's definition. Sums are of words, or all alike.
+/// A device block mask, by the pattern's definition. Sums are of mask bits, or all alike.
 class SlowSights : public TileSights {
  public:
   SlowSights(const Pattern& pattern, bool are_sums_alike)

@@ -22,7 +22,7 @@
 namespace sparkbench::hopper {
 namespace {
 
-/// Of each block of keys, the steps of queries that it walks for one query head.
+/// The steps of queries that each block of keys visits for one query head.
 template <class Config>
 std::vector<double> steps_of_blocks(const Problem& problem) {
   const KeyMask mask = problem.key_mask();
@@ -36,7 +36,7 @@ std::vector<double> steps_of_blocks(const Problem& problem) {
   return work;
 }
 
-/// The blocks of keys in which these tiles are.
+/// The blocks of keys that contain these tiles.
 std::vector<std::array<int, 3>> blocks_of_tiles(std::span<const SampleTile> tiles, int block_rows,
                                                 int blocks_of_head) {
   std::set<std::array<int, 3>> blocks;
@@ -85,14 +85,14 @@ class BackwardEmulation {
     visit_backward<Blocks::kDense>(problem_,
                                    [&](auto row, auto id) { launch_keys(row, id, tiles); });
   }
-  /// The same with dQ, before it is rounded.
+  /// The same with dQ's sums, before they are rounded.
   void summed_gradients(std::span<const SampleTile> key_tiles) {
     visit_backward_sums<Blocks::kDense>(
         problem_, [&](auto row, auto id) { launch_keys(row, id, key_tiles); });
   }
-  /// Of all blocks that see a query of these tiles, for all heads of a group: what these queries
-  /// add to the sums. dK and dV are left with parts of theirs. What it counts is no part of the
-  /// whole pass's counts.
+  /// Runs all blocks that see a query of these tiles, for all heads of a group, to add what these
+  /// queries contribute to the sums. Leaves partial dK and dV. Its counts are not part of the whole
+  /// pass's counts.
   void sum_queries(std::span<const SampleTile> query_tiles) {
     std::set<SampleTile> of_groups;
     for (const auto& [tile, head, batch] : query_tiles) {
@@ -113,8 +113,8 @@ class BackwardEmulation {
     params_.query_begin = 0;
     params_.query_end = problem_.seqlen_q;
   }
-  /// dK and dV of these keys, and dQ of these queries, by the runs that have them: of a sample a
-  /// tile of keys each.
+  /// dK and dV of these keys, and dQ of these queries, by the runs that have them: for a sample,
+  /// one tile of keys each.
   void carried_gradients(std::span<const SampleTile> key_tiles,
                          std::span<const SampleTile> query_tiles) {
     const int of_head = ceil_divide(problem_.seqlen_k, kWarpgroupRows);

@@ -8,9 +8,9 @@
 
 namespace sparkbench::hopper {
 
-/// `tensors` are host pointers. Of a sample dQ of its query tiles and dK and dV of its key tiles
-/// are computed, with what their blocks have besides. The problem may have a pattern, but no passes
-/// (kernels/strided/passes_emulated.h); a pattern's dQ is formed alone.
+/// `tensors` are host pointers. For a sample, computes dQ of its query tiles and dK and dV of its
+/// key tiles, and whatever else their blocks have. The problem may have a pattern, but no strided
+/// passes (kernels/strided/passes_emulated.h); a pattern's dQ has a kernel of its own.
 EmulationReport emulate_backward(const Problem& problem, const BackwardTensors& tensors,
                                  const EmulationOptions& options, DqForm dq,
                                  const BackwardSample& sample);

@@ -1,4 +1,4 @@
-// How a block of warpgroups is made up, and what the configurations of all kernels share.
+// How a block's warpgroups are divided, and what the configurations of all kernels share.
 #pragma once
 
 #include "kernels/tile/lazy_rows.h"
@@ -10,23 +10,23 @@ namespace sparkbench::hopper {
 inline constexpr int kWarpgroupWarps = 4;
 inline constexpr int kWarpgroupRows = 64;  // of a wgmma
 
-/// What the blocks of a launch have: rows, or keys, of sequences that are alike, runs of rows that
-/// see few keys each (row_runs.h), rows or keys of a pattern's list (tile/sparse_list.h), or of
-/// packed sequences (tile/work_list.h).
+/// What the blocks of a launch have: rows, or keys, of equally long sequences; row runs,
+/// consecutive query tiles with few keys each (row_runs.h); rows or keys of a pattern's list
+/// (tile/sparse_list.h), or of varlen sequences (tile/work_list.h).
 enum class Blocks { kDense, kRuns, kSparse, kPacked };
 
-/// How a block of a kernel of so many columns is made up.
+/// How a block of a kernel of so many columns is divided.
 struct BlockPlan {
   int tile_keys;
-  int warpgroups;          // of 64 rows each, beside the one that loads
+  int warpgroups;          // of 64 rows each, not counting the one that loads
   int stages;              // tiles of K and V that shared memory holds
   int consumer_registers;  // of a thread: the loader leaves them some of its own
   int loader_registers;
   int blocks_per_sm = 1;
 };
 
-/// What the configurations of all kernels say. The columns that are multiplied, and the fewest that
-/// tensors may have: what they lack is zeros in shared memory.
+/// What the configurations of all kernels share: the columns that are multiplied, and the fewest
+/// that tensors may have; missing columns are zeros in shared memory.
 template <int kColumns, bool kDropout, int kLeastColumns, Blocks kBlocks>
 struct WarpgroupConfig {
   static constexpr int kHeadDim = kColumns, kLeastHeadDim = kLeastColumns;
@@ -44,13 +44,13 @@ struct WarpgroupConfig {
   using Rows = LazyRows<Layout, 1, Scale>;
 };
 
-/// That a thread has at launch where so many threads share an SM; ptxas gives no more, and fewer
-/// where warpgroups ask for fewer.
+/// Registers that a thread has at launch if so many threads share an SM. ptxas gives no more, and
+/// fewer if warpgroups ask for fewer.
 constexpr int launch_registers(int threads) {
   return 65536 / threads < 248 ? 65536 / threads / 8 * 8 : 248;
 }
 
-/// What a plan makes of a configuration.
+/// What a plan adds to a configuration.
 template <class Plan>
 struct Planned {
   static constexpr BlockPlan kPlan = Plan::kPlan;
@@ -60,7 +60,7 @@ struct Planned {
   static constexpr int kBlocksPerSm = kPlan.blocks_per_sm;
   static constexpr int kConsumerRegisters = kPlan.consumer_registers;
   static constexpr int kLoaderRegisters = kPlan.loader_registers;
-  /// Of a thread at launch. What the loader gives, and no more, the others can take.
+  /// Registers of a thread at launch. The consumers can take what the loader gives, and no more.
   static constexpr int kLaunchRegisters = launch_registers(kThreads * kBlocksPerSm);
   static_assert(kConsumerWarps * kConsumerRegisters + kLoaderWarps * kLoaderRegisters <=
                     (kConsumerWarps + kLoaderWarps) * kLaunchRegisters,

@@ -36,9 +36,8 @@ SPARK_DEVICE void copy_column(Machine& machine, Tile& tile, const Half* first, i
   }
 }
 
-/// Rows of a tensor from `first` on, row_stride halves apart, of which there are `rows` and which
-/// have `chunks`, to a tile;
-/// what it has besides becomes zeros. Copied by kLanes threads, of which this is `lane`.
+/// Copies `rows` rows of `chunks` chunks from `first` on, row_stride halves apart, to a tile; the
+/// rest of the tile becomes zeros. By kLanes threads, of which this is `lane`.
 template <int kLanes, class Tile, class Machine>
 SPARK_DEVICE void copy_rows(Machine& machine, Tile& tile, const Half* first, int row_stride,
                             int rows, int chunks, int lane) {

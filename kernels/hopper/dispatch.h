@@ -16,20 +16,20 @@
 
 namespace sparkbench::hopper {
 
-/// Which lists of tiles a configuration for patterns takes: a forward one or one of dQ, and one of
-/// dK and dV.
+/// The kind of tile lists that a configuration for patterns uses: a forward or dQ one, and a dK/dV
+/// one.
 template <class Config>
 inline constexpr SparseListKind kSparseQueries = {false, Config::kBlockM, Config::kBlockN};
 template <class Config>
 inline constexpr SparseListKind kSparseKeys = {true, Config::kBlockKeys, Config::kStep};
 
-/// The same of packed sequences.
+/// The same for varlen.
 template <class Config>
 inline constexpr WorkListKind kPackedQueries = {false, Config::kBlockM};
 template <class Config>
 inline constexpr WorkListKind kPackedKeys = {true, Config::kBlockKeys};
 
-/// What a problem wants of a row. A dropout threshold of 0 drops nothing and takes the row without
+/// What a problem needs of a row. A dropout threshold of 0 drops nothing and takes the row without
 /// dropout.
 template <class Config>
 bool serves(const Problem& problem) {
@@ -42,8 +42,8 @@ bool serves(const Problem& problem) {
                               std::to_string(problem.head_dim));
 }
 
-/// Like those below, calls visit(Config{}, id) of the first row that serves, of those for such
-/// blocks. Throws std::invalid_argument when there is none.
+/// Like those below, calls visit(Config{}, id) for the first row with such blocks that serves.
+/// Throws std::invalid_argument if there is none.
 #define SPARK_ROW(symbol, id, ...) \
   if (serves<__VA_ARGS__>(problem)) return visit(__VA_ARGS__{}, id);
 template <Blocks kBlocks, class Visit>
@@ -72,7 +72,7 @@ void visit_backward_dq(const Problem& problem, Visit&& visit) {
   refuse(problem);
 }
 
-/// dK and dV with the sums of dQ. Returns whether a row serves.
+/// The dK/dV kernel with sums of dQ. Returns whether a row serves.
 template <Blocks kBlocks, class Visit>
 bool visit_backward_sums(const Problem& problem, Visit&& visit) {
 #define SPARK_SUMS_ROW(symbol, id, ...) \
@@ -90,8 +90,8 @@ bool visit_backward_sums(const Problem& problem, Visit&& visit) {
   return false;
 }
 
-/// Tiles of 64 keys that 64 queries see, from a multiple of 64 on, at most: of a band. Of other
-/// masks more than there are.
+/// Most tiles of 64 keys, from a multiple of 64 on, that 64 queries of a band see. For other masks,
+/// more tiles than there are.
 inline int tiles_of_band(const KeyMask& mask) {
   if (mask.prefix > 0) return std::numeric_limits<int>::max();
   const int last_query = kWarpgroupRows - 1;
@@ -101,7 +101,7 @@ inline int tiles_of_band(const KeyMask& mask) {
 inline int tiles_of_keys(const KeyMask& mask) { return ceil_divide(mask.seqlen_k, kWarpgroupRows); }
 
 /// Whether there are as many rows as keys, and each step of 64 queries sees the tile of its own 64
-/// keys. Of a residue under a window, rows see the keys before their own.
+/// keys. (In a residue under a window, rows may see only keys before their own.)
 inline bool steps_see_their_own(const KeyMask& mask) {
   if (mask.seqlen_q != mask.seqlen_k || mask.seqlen_q == 0) return false;
   const int last = (mask.seqlen_q - 1) % kWarpgroupRows;  // query of the last step
@@ -109,8 +109,8 @@ inline bool steps_see_their_own(const KeyMask& mask) {
   return sees_before && (last + mask.end_offset >= 1 || mask.prefix >= mask.seqlen_k);
 }
 
-/// dK, dV and dQ, carried. Returns whether a row serves: of windows and bands of few keys, or of
-/// few keys in all, where steps_see_their_own(), of as many heads as key heads.
+/// The fused kernel of dK, dV and dQ. Returns whether a row serves: for windows and bands of few
+/// keys, or few keys in all, if steps_see_their_own() and no heads share keys.
 template <class Visit>
 bool visit_backward_carried(const Problem& problem, Visit&& visit) {
   const KeyMask mask = problem.key_mask();
@@ -127,7 +127,7 @@ bool visit_backward_carried(const Problem& problem, Visit&& visit) {
   return false;
 }
 
-/// dK and dV alone.
+/// The dK/dV kernel.
 template <Blocks kBlocks, class Visit>
 void visit_backward(const Problem& problem, Visit&& visit) {
   if constexpr (kBlocks == Blocks::kSparse) {

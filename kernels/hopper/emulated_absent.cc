@@ -1,5 +1,5 @@
-// Linked into libspark_attention only, which emulates no device but a V100: to compile these
-// kernels for the emulated machine takes as long as all else of it.
+// Linked only into libspark_attention, which emulates only a V100: to compile these kernels for the
+// emulated machine would take as long as the rest of the library.
 #include <stdexcept>
 
 #include "kernels/hopper/backward_emulated.h"

@@ -11,7 +11,8 @@
 namespace sparkbench::hopper {
 namespace {
 
-/// Of rows, of a launch that is no sample: so that a run has a first, a last, and one between.
+/// Blocks of rows of a run, in a launch that is no sample: a run then has a first, a last, and one
+/// between.
 constexpr int kBlocksOfRun = 3;
 
 template <class Config>

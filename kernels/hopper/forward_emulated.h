@@ -11,9 +11,9 @@
 namespace sparkbench::hopper {
 
 /// `tensors` are host pointers. `tiles` names the query tiles to compute; empty means all of them.
-/// What the kernel's blocks hold besides these tiles is computed too; other rows are neither read
-/// nor written. The problem may have a pattern, but no passes (kernels/strided/passes_emulated.h);
-/// rows of a pattern have a form of their own.
+/// Other rows of their blocks are computed too; all others are neither read nor written. The
+/// problem may have a pattern, but no strided passes (kernels/strided/passes_emulated.h); rows of a
+/// pattern have a form of their own.
 EmulationReport emulate_forward(const Problem& problem, const ForwardTensors& tensors,
                                 const EmulationOptions& options, RowForm form,
                                 std::span<const SampleTile> tiles);

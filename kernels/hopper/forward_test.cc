@@ -23,7 +23,7 @@ TEST_P(HopperForward, MatchesTheDefinitionForEveryMaskAndDropout) {
       head_dim, lengths, [](const Problem& problem) { expect_correct(problem, RowForm::kBlocks); });
 }
 
-// Of the tile, of a warpgroup and of a block one row less, as many, and one more.
+// Rows of a tile, of a warpgroup and of a block: one less, exactly, and one more.
 INSTANTIATE_TEST_SUITE_P(Lengths, HopperForward,
                          testing::Combine(testing::Values(64, 128),
                                           testing::ValuesIn(with_nightly<Lengths>(

@@ -21,8 +21,8 @@ namespace sparkbench::hopper {
 #define SPARK_HOPPER_WIDE_COLUMNS(OF, ROW) OF(ROW, 80, 72) OF(ROW, 96, 88) OF(ROW, 128, 104)
 #define SPARK_HOPPER_SPARSE_COLUMNS(OF, ROW) OF(ROW, 64, 8) OF(ROW, 128, 72) OF(ROW, 256, 136)
 
-/// The rows of a kernel of so many columns, without dropout and with it, for such blocks: of symbol
-/// KERNEL d<columns>[_dropout] SYMBOL and id KERNEL_ID d<columns>[/dropout] ID.
+/// The rows of a kernel of so many columns, without and with dropout, for such blocks: symbol
+/// KERNEL d<columns>[_dropout] SYMBOL, and id KERNEL_ID d<columns>[/dropout] ID.
 #define SPARK_HOPPER_ROWS(ROW, kernel, kernel_id, symbol, id, columns, least, Config, ...)    \
   ROW(kernel##columns##symbol, kernel_id #columns id,                                         \
       Config<columns, false, least, __VA_ARGS__>)                                             \
@@ -45,7 +45,7 @@ namespace sparkbench::hopper {
   SPARK_HOPPER_ROWS(ROW, hopper_fp32acc_fwd_d, "hopper-fp32acc/fwd/d", _packed, "/packed",    \
                     columns, least, ForwardConfig, Blocks::kPacked)
 #define SPARK_HOPPER_FORWARD(ROW) SPARK_HOPPER_COLUMNS(SPARK_HOPPER_FORWARD_OF, ROW)
-/// Up to 64 columns none with dropout, with which they are no faster (ladder.md).
+/// None with dropout up to 64 columns, where they are no faster (ladder.md).
 #define SPARK_HOPPER_RUNS_FORWARD(ROW)                                                        \
   SPARK_HOPPER_NARROW_RUNS_FORWARD_OF(ROW, 32, 8)                                             \
   SPARK_HOPPER_NARROW_RUNS_FORWARD_OF(ROW, 64, 40)                                            \
@@ -55,7 +55,7 @@ namespace sparkbench::hopper {
 #define SPARK_HOPPER_PACKED_FORWARD(ROW)                                                      \
   SPARK_HOPPER_COLUMNS(SPARK_HOPPER_PACKED_FORWARD_OF, ROW)
 
-/// dQ alone.
+/// The dQ kernel.
 #define SPARK_HOPPER_BACKWARD_DQ_OF(ROW, columns, least)                                      \
   SPARK_HOPPER_ROWS(ROW, hopper_fp32acc_bwd_dq_d, "hopper-fp32acc/bwd-dq/d", , , columns,     \
                     least, BackwardDqConfig, Blocks::kDense)
@@ -71,7 +71,7 @@ namespace sparkbench::hopper {
 #define SPARK_HOPPER_PACKED_BACKWARD_DQ(ROW)                                                  \
   SPARK_HOPPER_COLUMNS(SPARK_HOPPER_PACKED_BACKWARD_DQ_OF, ROW)
 
-/// dK and dV alone.
+/// The dK/dV kernel.
 #define SPARK_HOPPER_BACKWARD_OF(ROW, columns, least)                                         \
   SPARK_HOPPER_ROWS(ROW, hopper_fp32acc_bwd_d, "hopper-fp32acc/bwd/d", _deterministic,        \
                     "/deterministic", columns, least, BackwardConfig, Blocks::kDense)
@@ -87,7 +87,7 @@ namespace sparkbench::hopper {
 #define SPARK_HOPPER_PACKED_BACKWARD(ROW)                                                     \
   SPARK_HOPPER_COLUMNS(SPARK_HOPPER_PACKED_BACKWARD_OF, ROW)
 
-/// With the sums of dQ: up to 128 columns, above which warpgroups share keys.
+/// The dK/dV kernel with sums of dQ: up to 128 columns, above which warpgroups share keys.
 #define SPARK_HOPPER_BACKWARD_SUMS_OF(ROW, columns, least)                                    \
   SPARK_HOPPER_ROWS(ROW, hopper_fp32acc_bwd_d, "hopper-fp32acc/bwd/d", , , columns, least,    \
                     BackwardConfig, Blocks::kDense, true)
@@ -99,7 +99,7 @@ namespace sparkbench::hopper {
 #define SPARK_HOPPER_PACKED_BACKWARD_SUMS(ROW)                                                \
   SPARK_HOPPER_COLUMNS_TO_128(SPARK_HOPPER_PACKED_BACKWARD_SUMS_OF, ROW)
 
-/// dK, dV and dQ, carried, of windows.
+/// The fused kernel of dK, dV and dQ, for windows.
 #define SPARK_HOPPER_BACKWARD_CARRIED_OF(ROW, columns, least)                                 \
   ROW(hopper_fp32acc_bwd_d##columns##_carried, "hopper-fp32acc/bwd/d" #columns "/carried",    \
       CarriedConfig<columns, false, least>)                                                   \

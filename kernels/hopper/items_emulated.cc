@@ -8,7 +8,7 @@
 namespace sparkbench::hopper {
 namespace {
 
-/// Of a block of a launch that is no sample: as many rounds as a block can differ in.
+/// Items of a block in a launch that is no sample: as many rounds as a block can differ in.
 constexpr int kItemsOfBlock = 3;
 
 }  // namespace

@@ -8,11 +8,11 @@
 
 namespace sparkbench::hopper {
 
-/// The launch whose blocks do the blocks of a launch's grid as items: a block each where they are a
-/// sample, else several.
+/// The launch whose blocks do the blocks of a launch's grid as work items: one each for a sample,
+/// otherwise several.
 LaunchShape shape_of_items(const LaunchShape& grid, ItemGrid& items);
 
-/// Runs kernel(machine, params) so.
+/// Runs kernel(machine, params) that way.
 template <class Params, class Kernel>
 EmulationReport emulate_items(const LaunchShape& grid, std::span<const GlobalRegion> regions,
                               const EmulationOptions& options, const Params& of_grid,

@@ -1,5 +1,5 @@
-// The warps that load Q, K and V of a block's items, a ring of stages ahead of the warpgroups that
-// multiply them. dQ's loads dO beside Q.
+// The producer warps: they load Q, K and V of a block's items, a ring of stages ahead of the
+// consumer warpgroups. For dQ they load dO beside Q.
 #pragma once
 
 #include <type_traits>
@@ -12,7 +12,7 @@
 
 namespace sparkbench::hopper {
 
-/// Of a stage of K and V, and of a warpgroup's queries.
+/// Barriers of each stage of K and V, and of each warpgroup's queries.
 template <class Config>
 struct KeyBarriers {
   Mbarrier k_full[Config::kStages], v_full[Config::kStages];
@@ -21,7 +21,7 @@ struct KeyBarriers {
   Mbarrier q_empty[Config::kRowsStages][Config::kWarpgroups];
 };
 
-/// By one warp, before all meet.
+/// Called by one warp, before a barrier.
 template <class Config, class Machine>
 SPARK_DEVICE void init_barriers(Machine& machine, KeyBarriers<Config>& barriers, int loader_warps) {
 #pragma unroll
@@ -60,8 +60,8 @@ class KeyLoader {
       const Range keys = keys_of_block<Config>(machine_, params_);
       const int tiles = tile_count<Config>(keys);
       int place = first_tile<Config::kTileStart>(keys) + Config::kBlockN * kept;
-      // Queries behind the first tile, for which there may be room before there is for them. If
-      // that tile is there, before all: the place of the next may become free by them alone.
+      // Queries come after the first tile, which may have room before they do. If that tile is
+      // already there, they come first: the next tile's stage may not become free without them.
       if (tiles == 0 || kept > 0) load_queries(block);
       for (int tile = kept; tile < tiles; ++tile) {
         load_keys(block, place);
@@ -90,7 +90,7 @@ class KeyLoader {
                    params_.head_chunks);
       copies_.end();
     };
-    // Waiting for each by itself takes a register that packed sequences lack; with many stages it
+    // Waiting for each separately takes a register that varlen kernels lack; with many stages it
     // gains nothing.
     constexpr bool kWaitsForBoth = Config::kIsPacked && Config::kStages > 3;
     SPARK_UNLESS_PLANTED(kStageFilledEarly, wait(barriers.k_empty[ring_.place()]));

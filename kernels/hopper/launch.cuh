@@ -58,8 +58,8 @@ ItemGrid items_of(int x, int y, int z, Items items, ItemOrder order = ItemOrder:
   return grid;
 }
 
-/// Of so many runs of each head, those of the same tokens of all heads at a time, so that a page of
-/// memory is read at once.
+/// Work items for `runs` runs of each head: the same tokens of all heads at a time, so that a DRAM
+/// page is read at once.
 template <class Config>
 ItemGrid items_of_runs(int runs, int heads, int batch) {
   return items_of<Config>(runs, heads, batch, Items::kOfAllSms, ItemOrder::kHeadsFirst);
@@ -76,7 +76,7 @@ void launch(const Params& params, const dim3& grid, CUstream_st* stream) {
   CUDA_CHECK(cudaGetLastError());
 }
 
-/// The same over items.
+/// The same over work items.
 template <class Config, class Params>
 void launch_items(Params& params, const ItemGrid& grid, CUstream_st* stream) {
   if (grid.blocks == 0) return;
@@ -84,7 +84,7 @@ void launch_items(Params& params, const ItemGrid& grid, CUstream_st* stream) {
   launch<Config>(params, grid_of(grid.blocks, 1, 1), stream);
 }
 
-/// The same over a list of packed sequences' blocks, longest first, for so many heads.
+/// The same over a varlen work list, longest first, for so many heads.
 template <class Config, class Params>
 void launch_list(Params& params, int heads, int items, CUstream_st* stream) {
   const auto grid = packed_grid(heads, items);

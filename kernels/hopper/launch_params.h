@@ -1,5 +1,4 @@
-// What the kernels are launched with beside what all forward kernels are: their items, and their
-// tensors as the tensor memory accelerator reads them.
+// Launch parameters in addition to those of all forward kernels: the work items, and tensor maps.
 #pragma once
 
 #include "kernels/hopper/work_items.h"
@@ -8,10 +7,10 @@
 
 namespace sparkbench::hopper {
 
-/// How a shape becomes a map: of the GPU, or of the emulated machine.
+/// How a shape becomes a tensor map: for the GPU, or for the emulated machine.
 using EncodeTensorMap = TensorMap (*)(const TensorMapShape&);
 
-/// The map of a tensor [batch, rows, heads, head_dim]; of an empty one, which nothing reads, none.
+/// The map of a tensor [batch, rows, heads, head_dim]; none for an empty one, which nothing reads.
 inline TensorMap map_of(const ChunkedView<const Half>& view, int batch, int rows, int heads,
                         int head_dim, EncodeTensorMap encode) {
   if (batch == 0 || rows == 0) return {};

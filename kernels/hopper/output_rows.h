@@ -1,4 +1,4 @@
-// Where a warp's 16 rows of an output go: to a tensor, or where its block has a part of its tiles
+// Where a warp's 16 rows of an output go: to a tensor, or, if its block is a split
 // (tile/sparse_list.h), to the workspace.
 #pragma once
 
@@ -12,7 +12,7 @@ namespace sparkbench::hopper {
 
 inline constexpr int kWarpRows = 16;  // of a wgmma, for each of its four warps
 
-/// A tensor, and what parts store of it.
+/// A tensor, and the workspace of its splits.
 struct OutputViews {
   ChunkedView<Half> whole, parts;
 };
@@ -21,8 +21,8 @@ struct OutputViews {
 template <class Config, class Machine>
 class OutputRows {
  public:
-  /// The warp's are from first_row on, of a block that begins at block_row. `head` is whose list it
-  /// is.
+  /// The warp's rows are from first_row on, in a block that begins at block_row. `head` is the head
+  /// of the list.
   SPARK_DEVICE OutputRows(Machine& machine, const SparseLists& lists, int head, int block_row,
                           int first_row, int seqlen)
       : machine_(machine), first_row_(first_row), seqlen_(seqlen) {
@@ -36,14 +36,14 @@ class OutputRows {
     return first_row_ + row < SPARK_PLANTED(kHopperLastRowNotStored, seqlen_, seqlen_ - 1);
   }
   SPARK_DEVICE bool is_part() const { return Config::kIsSparse && part_row_ != kNoPart; }
-  /// Of the tensor, or of the parts' rows.
+  /// The row's index in the tensor, or among the splits' rows.
   SPARK_DEVICE int place(int row) const {
     if (is_part()) return part_row_ + row;
     return first_row_ + row;
   }
 
-  /// `chunks` of each row, from a tile of shared memory whose rows of this warp begin at of_warp
-  /// and whose first chunk of them is first_chunk. Of it kChunks are the warp's.
+  /// Copies `chunks` chunks of each row, from a tile of shared memory in which this warp's rows
+  /// begin at of_warp and its chunks at first_chunk. kChunks of the tile's chunks are the warp's.
   template <int kChunks, class Tile>
   SPARK_DEVICE void copy(const Tile& tile, int of_warp, int first_chunk, int chunks,
                          const OutputViews& views, int batch, int head) const {

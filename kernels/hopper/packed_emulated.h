@@ -1,4 +1,4 @@
-// Packed sequences (kernels/problem/packed.h) in the Hopper kernels, on the emulated machine.
+// Varlen (kernels/problem/packed.h) in the Hopper kernels, on the emulated machine.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// Packed sequences in the Hopper kernels on the GPU at hand: bit for bit against the emulated
+// Varlen in the Hopper kernels on the GPU at hand: bit for bit against the emulated
 // machine.
 #include <gtest/gtest.h>
 

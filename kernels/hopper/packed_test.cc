@@ -53,7 +53,7 @@ TEST(HopperPackedBits, DependOnNoSchedule) {
   }
 }
 
-/// The tiles of a tensor's last rows reach behind their sequence, and those of all behind it.
+/// The tiles of a sequence's last rows reach past its end, into the next sequence's rows.
 TEST(HopperPacked, ReadsNoOtherSequence) {
   PackedCase made(packed_problem(64, MaskSpec::full(), 0.0f, 4), {{70, 90}, {40, 30}, {3, 200}});
   const PackedRows want = run_forward(kernel(), made);

@@ -1,4 +1,4 @@
-// How a pass over packed sequences lays out its workspace: lists of blocks, and the statistics of
+// How a varlen pass lays out its workspace: lists of blocks, and the statistics of
 // queries. C++17, for both machines.
 #pragma once
 
@@ -53,7 +53,7 @@ struct PackedBackwardWorkspace {
   std::uint64_t sums_bytes;  // of dq_sums
 };
 
-/// What a backward pass over packed sequences is launched with, but for its items and lists.
+/// The launch parameters of a varlen backward pass, without its items and lists.
 inline BackwardParams packed_backward_params(const Problem& packed, const PackedLengths& lengths,
                                              const BackwardTensors& tensors,
                                              StatisticsTile* statistics, EncodeTensorMap encode) {

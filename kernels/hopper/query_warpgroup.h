@@ -1,5 +1,5 @@
-// A warp of a warpgroup that has 64 queries: where it stands, and which of a block's tiles of keys
-// its warpgroup sees. What the kernels over blocks of queries share.
+// A warp of a warpgroup that has 64 queries: its coordinates, and which of a block's tiles of keys
+// its warpgroup sees. Shared by the kernels over blocks of queries.
 #pragma once
 
 #include "kernels/base/planted_fault.h"
@@ -15,18 +15,18 @@ template <class Config, class Machine, class Params>
 class QueryWarpgroup {
  public:
   using Fragment = typename Config::Layout::Fragment;
-  /// Scores of the warp's 16 rows and of so many keys.
+  /// Scores of the warp's 16 rows and kKeys keys.
   template <int kKeys>
   struct ScoresOf {
     Fragment score[1][kKeys / Config::Layout::kStepKeys];
   };
   using Scores = ScoresOf<Config::kBlockN>;
-  /// Operand A of a product with K or V, of which the keys are k.
+  /// Operand A of a product with K or V, whose k dimension is the keys.
   struct Halves {
     m16n8k16::FragmentA of[Config::kBlockN / Config::kProductDepth];
   };
 
-  /// `queries` is where the item's are.
+  /// `queries` is the ring stage of the item's queries.
   SPARK_DEVICE QueryWarpgroup(Machine& machine, const Params& params,
                               const RowsRing<Config>& queries)
       : machine_(machine),
@@ -38,7 +38,7 @@ class QueryWarpgroup {
         warpgroup_(machine.uniform(machine.warp()) / kWarpgroupWarps),
         first_row_(block_.first_row + kWarpRows * machine.warp()) {}
 
-  /// What the block's tile at `place` is to the warpgroup.
+  /// The block's tile at `place`, as the warpgroup sees it.
   SPARK_DEVICE WalkedTile tile_at(int place) {
     if constexpr (Config::kIsSparse) {
       return load_listed_tile<Config>(machine_, params_, place, warpgroup_);
@@ -57,7 +57,8 @@ class QueryWarpgroup {
     }
   }
 
-  /// Keys that every row of the warpgroup sees, which has one. Of patterns lists tell of tiles.
+  /// Keys that every existing row of the warpgroup sees. Empty for patterns, whose lists tell full
+  /// tiles.
   SPARK_DEVICE Range uncut_keys() const {
     const Range rows = rows_of_warpgroup();
     if (Config::kIsSparse || rows.begin >= mask_.seqlen_q) return {0, 0};
@@ -68,8 +69,7 @@ class QueryWarpgroup {
                    (mask_.keys_of_all(rows).end == mask_.seqlen_k ? Config::kBlockN - 1 : 0)}));
   }
 
-  /// S = -inf where the mask hides a key, of which `place` is the first: of tiles that it cuts
-  /// alone.
+  /// S = -inf where the mask hides a key, of the keys from `place` on; only for partial tiles.
   template <int kKeys>
   SPARK_DEVICE void mask(int place, const WalkedTile& tile, ScoresOf<kKeys>& scores) {
     constexpr int kKeySteps = kKeys / Config::Layout::kStepKeys;
@@ -92,12 +92,12 @@ class QueryWarpgroup {
     }
   }
 
-  // Where the warpgroup stands towards the loader.
+  // Waiting for, and releasing to, the loader.
   SPARK_DEVICE void wait_for_queries() {
     machine_.wait_at_mbarrier(&tiles_.barriers.q_full[queries_.place()][warpgroup_],
                               queries_.full_parity());
   }
-  /// Their place has been written since.
+  /// The stage has been refilled since.
   SPARK_DEVICE void release_queries() {
     machine_.fence_async_proxy();
     machine_.arrive_at_mbarrier(&tiles_.barriers.q_empty[queries_.place()][warpgroup_]);
@@ -122,7 +122,7 @@ class QueryWarpgroup {
     const int first = block_.first_row + kWarpgroupRows * warpgroup_;
     return {first, first + kWarpgroupRows};
   }
-  /// The warpgroup's of an item's.
+  /// The warpgroup's rows of an item's.
   template <class Rows>
   SPARK_DEVICE auto& rows_of(Rows& rows) {
     return rows[queries_.place()][warpgroup_];
@@ -138,7 +138,7 @@ class QueryWarpgroup {
             block_.first_q + mask_.seqlen_q};
   }
 
-  /// c = A B^T of a warpgroup's rows and a stage's, over all columns.
+  /// c = A B^T, a warpgroup's rows times a stage's, over all columns.
   template <int kKeys>
   SPARK_DEVICE void multiply_rows(std::uint64_t a, std::uint64_t b, ScoresOf<kKeys>& c) {
 #pragma unroll
@@ -148,7 +148,7 @@ class QueryWarpgroup {
           b + columns_step<typename Config::KeyTile>(step), step > 0);
     }
   }
-  /// c += A B of a stage's rows as k, of keys [kFirst, kEnd).
+  /// c += A B with a stage's rows as k, for keys [kFirst, kEnd).
   template <int kFirst = 0, int kEnd = Config::kBlockN>
   SPARK_DEVICE void multiply_columns(const Halves& a, std::uint64_t b,
                                      Fragment (&c)[Config::kColumnSteps]) {
@@ -159,7 +159,7 @@ class QueryWarpgroup {
     }
   }
 
-  /// Waits until no warp of the warpgroup reads its shared rows any more.
+  /// Barrier of the warpgroup's warps: then none reads its shared rows any more.
   SPARK_DEVICE void meet_warpgroup() { machine_.wait_at_barrier(1 + warpgroup_, kWarpgroupWarps); }
 
   Machine& machine_;
@@ -171,7 +171,7 @@ class QueryWarpgroup {
   const int warpgroup_, first_row_;
 };
 
-/// Where a stage begins, from the first.
+/// Where a stage begins, relative to the first.
 template <class Config>
 SPARK_DEVICE std::uint64_t stage_step(int stage) {
   constexpr auto kStep =

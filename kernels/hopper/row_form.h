@@ -14,11 +14,11 @@ namespace sparkbench::hopper {
 
 enum class RowForm { kBlocks, kRuns };
 
-/// Up to so many keys a row runs took less time on an H200.
+/// Up to so many keys per row, runs took less time on an H200.
 constexpr int most_keys_of_runs(int columns) { return columns > 64 ? 384 : 257; }
 
-/// The faster one, of a problem without a pattern: by time on an H200 (ladder.md). By lengths, mask
-/// and columns alone, so that an entry of a batch has the bits that it has alone.
+/// The faster one, for a problem without a pattern: by time on an H200 (ladder.md). It depends only
+/// on lengths, mask and columns, so that a batch entry has the bits that it has by itself.
 inline RowForm row_form(const Problem& problem) {
   constexpr int kLeastRows = 4096;  // of fewer, larger blocks may leave SMs without work
   const KeyMask mask = problem.key_mask();

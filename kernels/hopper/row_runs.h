@@ -1,6 +1,6 @@
-// Runs of rows: blocks of rows of a head, one after the other, that one block of a launch has where
-// rows see few keys. The keys that its next rows see, too, stay in shared memory for them if they
-// have room there: then each is loaded once in a run, and the warps that load are at new ones.
+// Row runs: consecutive query tiles of one head for one CTA, where rows see few keys. K/V tiles
+// that the next rows also see stay in shared memory if they fit: each is then loaded once per run,
+// while the producer warps load new ones.
 #pragma once
 
 #include "kernels/hopper/stage_ring.h"
@@ -9,9 +9,9 @@
 
 namespace sparkbench::hopper {
 
-/// A Machine whose block() is a place in the grid of all blocks of rows, of which each head has
-/// `blocks_of_head`: it goes through those of one run after another, from the first rows to the
-/// last. Runs are the items of `runs`.
+/// A Machine whose block() is a coordinate in the grid of all blocks of rows, `blocks_of_head` for
+/// each head. It goes through those of one run after another, from the first rows to the last. Runs
+/// are the items of `runs`.
 template <class Machine>
 class RunMachine : public ItemMachine<Machine> {
  public:
@@ -29,7 +29,7 @@ class RunMachine : public ItemMachine<Machine> {
 
   SPARK_DEVICE int block(int axis) const { return axis == 0 ? block_ : Base::block(axis); }
 
-  /// Whether the next item's rows are those behind this one's, of the same head.
+  /// Whether the next item's rows follow this one's, in the same head.
   SPARK_DEVICE bool is_followed() const { return left_ > 1; }
   SPARK_DEVICE void advance() {
     block_ += step_;
@@ -49,7 +49,7 @@ class RunMachine : public ItemMachine<Machine> {
   int block_, left_;
 };
 
-/// Runs of each of so many heads, for so many blocks of a launch; none of no rows.
+/// Runs of each of `heads` heads for a launch of `blocks` blocks; none without rows.
 inline int runs_of_rows(int blocks_of_head, int heads, int blocks) {
   constexpr int kLead = 0;  // a run computes nothing for another's rows
   if (blocks_of_head == 0) return 0;
@@ -67,8 +67,8 @@ SPARK_DEVICE auto first_item(Machine& machine, const Params& params) {
   }
 }
 
-/// How many of the tiles that an item visits, which are those of `keys`, stay for the next one: the
-/// next one's first, or none unless all of them have room.
+/// How many of the tiles that an item visits, those of `keys`, stay for the next item: the next
+/// one's first tiles, or none unless all of them fit.
 template <class Config, class Machine, class Params>
 SPARK_DEVICE int kept_tiles(Machine& item, const Params& params, const Range& keys) {
   if constexpr (Config::kHasRuns) {

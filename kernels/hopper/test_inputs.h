@@ -1,4 +1,4 @@
-// Inputs whose scores rise: of normal ones m of a row rises in its first tile alone (lazy_rows.h).
+// Inputs whose scores rise: with normal ones m of a row rises only in its first tile (lazy_rows.h).
 #pragma once
 
 #include <cmath>

@@ -1,7 +1,7 @@
-// How tiles come to shared memory, and how a barrier tells that they are there. Two ways, with the
-// same members: boxes of the tensor memory accelerator, which one warp asks for; and for packed
-// sequences boxes of tiles that lie whole in a sequence, and copies of 16 bytes by four warps of
-// those at its end, behind which are another's rows.
+// How tiles are copied to shared memory, and how a barrier tells that they have arrived. Two ways
+// with the same members: TMA boxes, which one warp starts; and for varlen, boxes for tiles that are
+// wholly in a sequence, and copies of 16 bytes by four warps for tiles at its end, which another
+// sequence's rows follow.
 #pragma once
 
 #include "kernels/hopper/block_plan.h"
@@ -10,12 +10,12 @@
 
 namespace sparkbench::hopper {
 
-/// A tensor's rows from one on, of a head: both ways to say it.
+/// A tensor's rows of a head, from one on, as either way needs them.
 struct TensorRows {
   const ChunkedView<const Half>& view;
   const TensorMap& map;
   int batch, first, head;
-  int seqlen;  // rows behind it are zeros
+  int seqlen;  // rows past it are zeros
 };
 
 template <class Tile>
@@ -24,11 +24,11 @@ inline constexpr int kTileBytes = sizeof(Tile);
 template <class Machine>
 class BoxCopies {
  public:
-  /// Of the warps that load, the first asks for the boxes. Others may be there for what is drawn.
+  /// The first producer warp starts the boxes. Others may exist to draw dropout.
   SPARK_DEVICE BoxCopies(Machine& machine, int loader_warp)
       : machine_(machine), asks_(loader_warp == 0) {}
 
-  /// `barrier` is told of what is copied until end().
+  /// `barrier` tracks what is copied until end().
   SPARK_DEVICE void begin(Mbarrier& barrier) { barrier_ = &barrier; }
   template <class Tile>
   SPARK_DEVICE void copy(Tile& tile, const TensorRows& rows, int /*chunks*/) {
@@ -44,7 +44,7 @@ class BoxCopies {
       }
     }
   }
-  /// 16 bytes each, that lie side by side.
+  /// Copies contiguous bytes, a multiple of 16.
   template <class T>
   SPARK_DEVICE void copy_bytes(T* shared, const T* global, int bytes) {
     if (!asks_) return;
@@ -59,7 +59,7 @@ class BoxCopies {
   Mbarrier* barrier_ = nullptr;
 };
 
-/// A tile of rows at its sequence's end is waited for at once.
+/// Waits at once for a tile of rows at its sequence's end.
 template <class Machine>
 class PackedCopies {
  public:
@@ -100,11 +100,11 @@ class PackedCopies {
   bool has_rows_ = false;
 };
 
-/// Warps that load, each of which arrives once at a barrier for a tile.
+/// Producer warps, each of which arrives once at a barrier for a tile.
 template <class Config>
 inline constexpr int kLoaderWarps = Config::kIsPacked || Config::kLoaderDraws ? kWarpgroupWarps : 1;
 
-/// What the warps that load do: run(copies), with one of the two.
+/// The producer warps' work: run(copies), with one of the two.
 template <class Config, class Machine, class Run>
 SPARK_DEVICE void with_copies(Machine& machine, Run run) {
   const int loader_warp = machine.uniform(machine.warp()) - Config::kConsumerWarps;

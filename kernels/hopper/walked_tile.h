@@ -1,5 +1,5 @@
-// A tile of keys by its place in the loop: a key of the sequence, or of a pattern's list
-// (tile/sparse_list.h).
+// A tile of keys by its position in the loop: a key of the sequence, or a position in a pattern's
+// list (tile/sparse_list.h).
 #pragma once
 
 #include "kernels/hopper/block_plan.h"
@@ -18,8 +18,8 @@ SPARK_DEVICE int first_key(Machine& machine, const ForwardParams& params, int pl
   }
 }
 
-/// What a tile of the block is to a warpgroup: `first` as SparseTile has it, and which halves of
-/// its keys some row of the warpgroup sees, a bit each. Of tiles that are not halved both or none.
+/// A tile as a warpgroup sees it: SparseTile::first, and which halves of its keys some row of the
+/// warpgroup sees, a bit each. Tiles that are not halved have both or none.
 struct WalkedTile {
   static constexpr int kLower = 1, kUpper = 2, kBoth = 3;
 

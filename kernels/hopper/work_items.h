@@ -1,6 +1,6 @@
-// Which work a block of a launch does: items, each as much as a block would do of a grid that has a
-// block for each. A launch that has as many blocks as the GPU holds at once lets each do several,
-// so that the warps that load are at the next item's tiles while the others finish the last one's.
+// The persistent tile scheduler: work items, each as large as a block's work in a grid with one
+// block per item. A launch with as many blocks as the GPU holds at once gives each several items,
+// so that the producer warps load the next item's tiles while the consumers finish the last one's.
 #pragma once
 
 #include <cstdint>
@@ -10,21 +10,21 @@
 
 namespace sparkbench::hopper {
 
-/// Which items of a grid (rows or keys, heads, batch) are side by side, and so are done at a time.
+/// Which items of a grid (rows or keys, heads, batch) are adjacent, and so are done at a time.
 enum class ItemOrder {
-  kRowsFirst,   // those of a head, so that its K and V are read over and over
-  kHeadsFirst,  // those of the same rows, so that what lies side by side in memory is read together
+  kRowsFirst,   // of one head, so that its K and V are read again and again
+  kHeadsFirst,  // of the same rows, so that adjacent memory is read together
 };
 
-/// The grid whose blocks the items are, and how many blocks there are for them.
+/// The grid whose blocks are the items, and the number of blocks of the launch.
 struct ItemGrid {
   int extent[3];
   int blocks;
   ItemOrder order = ItemOrder::kRowsFirst;
 
   SPARK_HD int items() const { return extent[0] * extent[1] * extent[2]; }
-  /// An item's place in the grid, and the item at a place. No index is computed: places are in
-  /// registers.
+  /// An item's coordinates in the grid, and the item at coordinates. No index is computed:
+  /// coordinates are in registers.
   SPARK_HD void locate(int item, int (&place)[3]) const {
     const bool is_heads_first = order == ItemOrder::kHeadsFirst;
     const auto fast = static_cast<unsigned>(is_heads_first ? extent[1] : extent[0]),
@@ -42,16 +42,16 @@ struct ItemGrid {
   }
 };
 
-/// The part-th of so many parts of tiles [0, tiles). The first ones have one more where they do not
-/// divide evenly.
+/// Part `part` of `parts` equal parts of tiles [0, tiles). The first parts have one more if they do
+/// not divide evenly.
 SPARK_HD Range part_of_tiles(int tiles, int parts, int part) {
   const int of_each = tiles / parts, rest = tiles % parts;
   const int begin = part * of_each + least_of(part, rest);
   return {begin, begin + of_each + (part < rest ? 1 : 0)};
 }
 
-/// How many runs of tiles of each of so many heads end first: those that begin further inside begin
-/// `lead` tiles earlier, and each costs a little besides.
+/// Runs per head that minimise the makespan. Each run but a head's first recomputes `lead` tiles;
+/// each has a fixed cost.
 inline int runs_of_head(int tiles, int heads, int lead, int blocks) {
   constexpr int kBesides = 2, kMostOfBlock = 4;
   int best = 1;
@@ -69,8 +69,8 @@ inline int runs_of_head(int tiles, int heads, int lead, int blocks) {
   return best;
 }
 
-/// Whether most blocks of rows see about as many keys, so that as many items take as long.
-/// Otherwise each is better left to whichever SM is free.
+/// Whether most blocks of rows see about equally many keys, so that items take equally long.
+/// Otherwise the hardware scheduler balances them better.
 inline bool are_items_alike(const KeyMask& mask) {
   constexpr int kOneBlock = 128;  // rows, or keys: what a head has is one item
   if (mask.seqlen_q <= kOneBlock) return true;
@@ -78,9 +78,9 @@ inline bool are_items_alike(const KeyMask& mask) {
   return mask.keys(mask.seqlen_q / 2).size() > of_last / 4 * 3;
 }
 
-/// The order that is faster for such rows: that of heads where rows see few keys, of which what
-/// items of a head share is little, and a head's columns are less than 256 bytes, so that pages of
-/// memory have those of many. By time on an H100 (ladder.md).
+/// The faster order: heads first if rows see few keys (items of a head then share little) and a
+/// head's columns have less than 256 bytes, so that a DRAM page has those of many heads. By time on
+/// an H100 (ladder.md).
 inline ItemOrder item_order(const KeyMask& mask, int head_dim) {
   constexpr int kMostKeys = 1024, kWideColumns = 128;
   if (mask.seqlen_q == 0 || head_dim >= kWideColumns || !are_items_alike(mask)) {
@@ -90,7 +90,7 @@ inline ItemOrder item_order(const KeyMask& mask, int head_dim) {
                                                           : ItemOrder::kRowsFirst;
 }
 
-/// A Machine whose block() is an item's place in the grid of all items.
+/// A Machine whose block() is an item's coordinates in the grid of all items.
 template <class Machine>
 class ItemMachine : public Machine {
  public:
@@ -102,8 +102,8 @@ class ItemMachine : public Machine {
   SPARK_DEVICE int block(int axis) const { return place_[axis]; }
 
   SPARK_DEVICE bool is_done() const { return item_ >= grid_.items(); }
-  /// To the block's next item. Rounds run to and fro, so that where items become shorter and
-  /// shorter no block has the longest of each.
+  /// Goes on to the block's next item. Rounds alternate in direction, so that with ever shorter
+  /// items no block has the longest of each round.
   SPARK_DEVICE void advance() {
     const int of_block = Machine::block(0), last = grid_.blocks - 1;
     item_ += is_forth_ ? 2 * (last - of_block) + 1 : 2 * of_block + 1;

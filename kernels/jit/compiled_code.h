@@ -1,4 +1,4 @@
-// Machine code of a source that is known at run time only, from disk where it was made before.
+// Machine code of a source that is known only at run time, from disk if it was made before.
 #pragma once
 
 #include <string>

@@ -19,7 +19,7 @@ PatternSource source_of(std::string_view mask, int heads = 0) {
   return pattern_source(parse_pattern(mask, 300, 400, heads)).value();
 }
 
-/// The one for the oldest of these that there is; nullptr where there is none for any.
+/// The NVRTC for the oldest of these architectures that there is one for; nullptr for none.
 const Nvrtc* any_nvrtc(int& sm) {
   for (const int each : {70, 75, 90}) {
     try {

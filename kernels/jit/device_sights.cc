@@ -22,7 +22,7 @@ namespace {
 
 constexpr unsigned kThreads = 128;
 
-/// While it lives this thread may allocate though some stream is captured.
+/// While it lives, this thread may allocate although a stream is being captured.
 class AllocatingWhileCaptured {
  public:
   AllocatingWhileCaptured() { CUDA_CHECK(cudaThreadExchangeStreamCaptureMode(&mode_)); }
@@ -96,7 +96,7 @@ class DeviceSights : public TileSights {
   }
 
  private:
-  /// Places come union by union.
+  /// `places` must be sorted by pattern.
   void visit_places(const SightedTiles& tiles, std::span<const Place> places, std::uint32_t* words,
                     int* differing, const CudaStream& stream) const {
     for (std::size_t begin = 0; begin < places.size();) {

@@ -1,6 +1,6 @@
-// Lets the current GPU tell how tiles see a pattern with a predicate, by code that is compiled for
-// it. The lists are those that the host makes of one predicate; of a union of several atoms a tile
-// is full, too, where no atom alone fills it.
+// Device block mask: the current GPU tells which tiles of a pattern with a predicate are full,
+// partial or empty, by code that is compiled for it. For one predicate the lists are those that the
+// host makes. For a union of several atoms a tile is also full if only the atoms together fill it.
 #pragma once
 
 #include <memory>
@@ -10,20 +10,20 @@
 
 namespace sparkbench {
 
-/// Of a pattern's code on a device.
+/// How a pattern's code came to a device.
 struct JitReport {
   bool is_used = false;
-  std::string why_not;  // where it is not: the host tells then
-  /// Where it is: what the first call of this process took until it could ask, and whether the code
-  /// came from disk or was compiled.
+  std::string why_not;  // if it is not: the host evaluates the mask
+  /// If it is: how long the first call of this process took until it could ask, and whether the
+  /// code came from disk or was compiled.
   double first_call_ms = 0.0;
   bool is_from_disk = false;
   std::string compiler;  // "NVRTC 12.4, libnvrtc.so.12"
-  std::string note;      // why the code is not kept on disk; "" where it is
+  std::string note;      // why the code is not kept on disk; "" if it is
 };
 
 struct SightedMask {
-  std::shared_ptr<const SparseMask> mask;  // as it was given where the device is not used
+  std::shared_ptr<const SparseMask> mask;  // unchanged if the device is not used
   JitReport report;
 };
 

@@ -1,4 +1,4 @@
-// Expressions and tiles on the GPU at hand, beside the host's.
+// Expressions and tiles on the current GPU, against the host's.
 #include "kernels/jit/device_sights.h"
 
 #include <cuda_runtime_api.h>
@@ -56,7 +56,7 @@ class DeviceSightsGpuTest : public testing::Test {
 
 constexpr int kPointsOfEach = 128;
 
-/// Case i is expression i, at a point a thread.
+/// Case i is expression i, at a point per thread.
 std::string source_of_expressions(const std::vector<Expression>& expressions) {
   std::string source =
       "#include \"kernels/mask/predicate/whole_numbers.h\"\nnamespace sparkbench {\n"

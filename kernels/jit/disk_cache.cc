@@ -74,13 +74,14 @@ bool is_off(std::string text) {
   return text == "off";
 }
 
-/// Whether nobody but this user and root can have put its content there.
+/// Whether only this user and root can have written it.
 bool is_trusted(const struct stat& status) {
   const bool is_own = status.st_uid == geteuid() || status.st_uid == 0;
   return is_own && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
 }
 
-/// Makes it and its parents, each for this user alone whatever the umask is. False with errno.
+/// Makes it and its parents, each accessible only to this user whatever the umask is. False with
+/// errno.
 bool make_folders(const std::filesystem::path& path) {
   struct stat status {};
   if (path.empty() || stat(path.c_str(), &status) == 0) return true;
@@ -89,7 +90,7 @@ bool make_folders(const std::filesystem::path& path) {
   return chmod(path.c_str(), 0700) == 0;
 }
 
-/// Once for each folder in a process: each mask would say it again.
+/// Once for each folder in a process; otherwise each mask would repeat it.
 void say_once(const std::string& why_not) {
   static std::mutex mutex;
   static auto& said = *new std::set<std::string>();
@@ -97,7 +98,7 @@ void say_once(const std::string& why_not) {
   if (said.insert(why_not).second) std::fprintf(stderr, "sparkbench: %s\n", why_not.c_str());
 }
 
-/// An entry's bytes, if its file is to be believed.
+/// An entry's bytes, if its file is trusted and undamaged.
 std::optional<std::string> bytes_of(int folder, const std::string& name) {
   const FileDescriptor file(
       openat(folder, name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
@@ -135,7 +136,7 @@ std::string DiskCache::name_of(std::string_view key) {
   return hex_of(fnv(key, kBasis)) + hex_of(fnv(key, kOtherBasis)) + ".bin";
 }
 
-/// Not open where there is no folder that can be used: `why_not` says why.
+/// Not open if no folder can be used: `why_not` says why.
 FileDescriptor DiskCache::open_folder(std::string& why_not) const {
   FileDescriptor folder(open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   struct stat status {};

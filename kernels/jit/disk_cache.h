@@ -1,6 +1,5 @@
-// Files of what took long to make, each under a hash of all that it was made of. Several processes
-// may share a folder: a file is whole before it has its name. What is damaged is as if it were not
-// there.
+// Files of expensive results, each under a hash of all its inputs. Several processes may share a
+// folder: a file is complete before it gets its name. A damaged file counts as absent.
 //
 // An entry is machine code that is about to run: as with keys in ~/.ssh, nobody else may have
 // written it. The folder and each entry belong to this user or to root and are writable for nobody
@@ -18,7 +17,7 @@ namespace sparkbench {
 
 class DiskCache {
  public:
-  /// Of no folder keeps nothing.
+  /// An empty `folder` keeps nothing.
   explicit DiskCache(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
   /// SPARKBENCH_JIT_CACHE, or `sparkbench` in $XDG_CACHE_HOME or ~/.cache. Nothing where that
@@ -29,12 +28,12 @@ class DiskCache {
   const std::filesystem::path& folder() const { return folder_; }
   std::filesystem::path file_of(std::string_view key) const { return folder_ / name_of(key); }
 
-  /// What was written last under the key. Nothing where there is none, it is damaged, or somebody
-  /// else may have written it.
+  /// The text last written under the key. Empty if there is none, if it is damaged, or if
+  /// another user may have written it.
   std::optional<std::string> read(std::string_view key) const;
 
-  /// Why it could not be written; "" where it was, or where there is no folder. Makes the folder,
-  /// for this user alone.
+  /// Why it could not be written; "" if it was, or if there is no folder. Makes the folder,
+  /// accessible only to this user.
   std::string write(std::string_view key, std::string_view content) const;
 
  private:

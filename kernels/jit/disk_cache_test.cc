@@ -102,14 +102,14 @@ TEST_F(DiskCacheTest, SaysWhyItCannotWrite) {
   EXPECT_FALSE(cache.read("key"));
 }
 
-/// What stands in the place of an entry that the cache had written.
+/// Files that stand in for an entry that the cache had written.
 class DiskCacheEntry : public DiskCacheTest {
  protected:
   DiskCacheEntry() {
     EXPECT_EQ(cache_.write("key", "content"), "");
     entry_ = cache_.file_of("key");
   }
-  /// It is not read, and what is compiled anew takes its place.
+  /// It is not read, and newly compiled code replaces it.
   void expect_as_if_not_there() const {
     EXPECT_FALSE(cache_.read("key"));
     EXPECT_EQ(cache_.write("key", "anew"), "");

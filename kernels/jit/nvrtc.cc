@@ -19,7 +19,7 @@ bool find_function(void* library, const char* name, Function*& function) {
   return function != nullptr;
 }
 
-/// As they are called on Linux. CUDA 11's kept the number of 11.2.
+/// Names on Linux. CUDA 11's versions kept the number 11.2.
 std::vector<std::string> known_libraries() {
   std::vector<std::string> names = {"libnvrtc.so.13", "libnvrtc.so.12", "libnvrtc.so.11.2"};
 #ifdef SPARKBENCH_CUDA_MAJOR

@@ -1,5 +1,5 @@
-// NVIDIA's run-time compiler, loaded when it is asked for: one binary serves machines with and
-// without it, and none is needed to build. Compiling needs no GPU.
+// NVIDIA's run-time compiler, loaded on first use: one binary serves machines with and without it,
+// and none is needed to build. Compiling needs no GPU.
 #pragma once
 
 #include <memory>
@@ -9,7 +9,7 @@
 
 namespace sparkbench {
 
-/// A text that others include, by the name under which they do.
+/// A header that sources include, under this name.
 struct JitHeader {
   std::string name, text;
 };
@@ -19,7 +19,7 @@ struct JitSource {
   std::vector<JitHeader> headers;
 };
 
-/// There is none for what was asked: which libraries were tried, and why each is none.
+/// No library serves: which were tried, and why each does not.
 class NvrtcMissing : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
@@ -45,8 +45,8 @@ class Nvrtc {
   std::shared_ptr<const Api> api_;  // never unloaded
 };
 
-/// The first library that compiles for `sm`: that which SPARKBENCH_NVRTC names, or else of the CUDA
-/// that this was built with, and then of others. Found once for each `sm`. Throws NvrtcMissing.
+/// The first library that compiles for `sm`: the one that SPARKBENCH_NVRTC names; otherwise that of
+/// the CUDA that this was built with, then others. Found once for each `sm`. Throws NvrtcMissing.
 const Nvrtc& nvrtc_for(int sm);
 
 }  // namespace sparkbench

@@ -24,7 +24,7 @@ void add_bound(std::string& text, const char* of, const char* relation, int boun
   text.append("(").append(of).append(relation).append(std::to_string(bound)).append(") && ");
 }
 
-/// Nothing where more than a flat zone and a predicate say it.
+/// Nothing for a term with more than a flat zone and a predicate.
 std::optional<std::string> c_text_of_term(const Term& term) {
   if (term.grid.axes != 0 || term.bounds != nullptr || term.bits != nullptr ||
       term.hidden_by != 0) {

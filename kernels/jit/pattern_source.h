@@ -1,5 +1,5 @@
-// A pattern as a source that NVRTC compiles: its unions as a function of a pair, and the kernels
-// that ask it for tiles (tile_kernels.cuh).
+// A pattern as a source for NVRTC: its unions as a function of a pair, and the kernels that
+// evaluate whole tiles with it (tile_kernels.cuh).
 #pragma once
 
 #include <optional>
@@ -17,15 +17,15 @@ struct PatternSource {
   std::vector<int> heads;  // what `h` is in each
 };
 
-/// Nothing for a pattern without a predicate, whose zones tell tiles faster than any device, and
-/// for grids, arrays and bits. The source knows no lengths.
+/// Nothing for a pattern without a predicate (its zones tell tiles faster than any device), and for
+/// grids, arrays and bits. The source does not depend on lengths.
 std::optional<PatternSource> pattern_source(const Pattern& pattern);
 
-/// What its kernels are asked of a union.
+/// The launch parameters of its kernels for a union.
 TileQuestion tile_question(const PatternSource& source, const Pattern& pattern, int of_union,
                            const SightedTiles& tiles);
 
-/// What the source includes, as it stood where this was built.
+/// The headers that the source includes, as of this build.
 const std::vector<JitHeader>& embedded_headers();
 
 }  // namespace sparkbench

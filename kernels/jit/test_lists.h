@@ -1,4 +1,4 @@
-// What tests of lists by sights share: which lists, and all of their bytes.
+// Shared by the tests of lists from a device block mask: which lists, and all of their bytes.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
 // The kernels that NVRTC compiles, compiled for the host: one thread a block, which needs no
-// barriers. Their lists are those that the host makes.
+// barriers. They make the same lists as the host.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -34,7 +34,7 @@ void atomicAdd(T* to, T value) {
   *to += value;
 }
 
-/// Of a text, a head, a row's place, a key, and both lengths.
+/// Arguments: text, head, row's position, key, and both lengths.
 std::function<bool(int, Whole, Whole, Whole, Whole, Whole)> answer_of_pair;
 bool pattern_sees(int text, Whole h, Whole q, Whole k, Whole seqlen_q, Whole seqlen_k) {
   return answer_of_pair(text, h, q, k, seqlen_q, seqlen_k);
@@ -83,7 +83,8 @@ class KernelSights : public TileSights {
   const PatternSource& source_;
 };
 
-/// Whoever asks how much memory a pass takes gets the same answer of sights, without lists.
+/// The memory that a pass needs, asked for before there are lists, is the same with a device block
+/// mask.
 TEST(TileKernels, MakeTheHostsParts) {
   SparseMask mask = *make_sparse_mask("where:q<16||k<16||abs(q-k)<64", 2560, 2560);
   const PatternSource source = pattern_source(mask.pattern).value();

@@ -1,5 +1,5 @@
 // A forward kernel's launch on the emulated machine: blocks of some query rows of one head, in the
-// order of tile/forward_block.h, each of which walks the tiles of keys that a row of it sees.
+// order of tile/forward_block.h. Each block visits the tiles of keys that one of its rows sees.
 #pragma once
 
 #include <span>
@@ -11,7 +11,7 @@
 
 namespace sparkbench {
 
-/// Tiles of so many keys, the first of which begins at a multiple of `start`.
+/// Tiles of `keys` keys, the first of which begins at a multiple of `start`.
 struct KeyTiles {
   int keys;
   int start = keys;
@@ -30,8 +30,8 @@ struct ForwardGrid {
 LaunchShape forward_shape(const Problem& problem, const ForwardGrid& grid,
                           std::span<const SampleTile> tiles);
 
-/// Of each block of `block_rows` query rows, the tiles of keys that it walks: its counts are affine
-/// in them.
+/// How many tiles of keys each block of `block_rows` query rows visits. A block's counts are affine
+/// in it.
 std::vector<double> tiles_of_blocks(const Problem& problem, int block_rows, const KeyTiles& tiles,
                                     bool is_last_tile_first);
 

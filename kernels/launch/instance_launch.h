@@ -1,5 +1,5 @@
-// How an instance is launched for a problem, as plain bytes: for whoever reads its machine code and
-// has no GPU to launch it on.
+// How an instance is launched for a problem, as plain bytes: for tools that read its machine code
+// and have no GPU to launch it on.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace sparkbench {
 
-/// Of a device's memory, what the launch finds there and leaves.
+/// Device memory that the launch finds and leaves with these bytes.
 struct MemoryContents {
   std::uint64_t address;
   std::vector<std::byte> bytes;
@@ -26,10 +26,10 @@ struct InstanceLaunch {
   int dynamic_shared_bytes;
   std::vector<std::byte> parameters;    // the kernel's parameter struct, with tensors at made-up
                                         // addresses, each contiguous and aligned like an allocation
-  std::optional<MemoryContents> lists;  // of packed sequences' blocks, of a pattern's tiles or rows
+  std::optional<MemoryContents> lists;  // of varlen blocks, of a pattern's tiles or rows
 };
 
-/// A device's memory, of which nothing but the addresses is used.
+/// Device memory of which only the addresses are used.
 class MadeUpMemory {
  public:
   template <class T>
@@ -38,7 +38,7 @@ class MadeUpMemory {
     // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of a device that is not there
     return reinterpret_cast<T*>(next_);
   }
-  /// Before all that is allocated.
+  /// Below all allocations.
   static const void* lists() {
     return reinterpret_cast<const void*>(kFirst);  // NOLINT(performance-no-int-to-ptr)
   }

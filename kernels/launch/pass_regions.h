@@ -1,5 +1,5 @@
 // The regions of a pass' tensors in the emulator's memory: all that it may read and write, but for
-// workspace. An empty tensor, as packed sequences may have, has none.
+// workspace. An empty tensor, as varlen may have, has none.
 #pragma once
 
 #include <cstdint>

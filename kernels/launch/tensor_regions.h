@@ -11,7 +11,7 @@
 
 namespace sparkbench {
 
-/// Of a TensorView's [batch, seqlen, heads, head_dim].
+/// The extents of a TensorView, [batch, seqlen, heads, head_dim].
 struct TensorShape {
   int batch, seqlen, heads, head_dim;
 };

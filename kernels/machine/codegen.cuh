@@ -1,4 +1,4 @@
-// GpuCodegen: what persuades nvcc (codegen.h), as empty or nearly empty asm statements that the
+// GpuCodegen: the hints to nvcc (codegen.h), as empty or nearly empty asm statements that the
 // compiler cannot see through. It keeps the thread's index, because hints change where that is
 // computed.
 #pragma once

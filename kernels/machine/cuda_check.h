@@ -10,8 +10,8 @@
 
 namespace sparkbench {
 
-/// Throws std::runtime_error, OutOfDeviceMemory where it is that, with place, call, and the error's
-/// name and description.
+/// Throws std::runtime_error (OutOfDeviceMemory if it is that) with the file, line and call, and
+/// the error's name and description.
 inline void cuda_check(cudaError_t error, const char* call, const char* file, int line) {
   if (error == cudaSuccess) return;
   cudaGetLastError();  // forgotten here, or the next check of a launch would report it again

@@ -17,7 +17,7 @@ inline std::size_t free_device_bytes() {
   return free_bytes;
 }
 
-/// What a block may have of shared memory on the current device, when it asks for it.
+/// The opt-in maximum of shared memory per block on the current device.
 inline std::size_t shared_bytes_per_block() {
   int device = 0, bytes = 0;
   CUDA_CHECK(cudaGetDevice(&device));

@@ -1,4 +1,4 @@
-// Prints emulated/special_functions/coefficients.cc as the GPU in this machine has it, and to the
+// Prints emulated/special_functions/coefficients.cc for the GPU in this machine, and to the
 // standard error the biases that belong to it:
 //   sparkbench_fit_special_functions > coefficients.cc && clang-format -i coefficients.cc
 #include <fmt/format.h>

@@ -1,6 +1,6 @@
-// GpuMachine: what a kernel may ask of the hardware (machine.h), answered by a GPU. Each function
-// is one intrinsic or one PTX instruction, named after what it does, so it costs nothing. Its mma
-// instructions: mma/*.cuh; what only persuades the compiler: codegen.cuh.
+// GpuMachine: the instructions of kernel bodies (machine.h) on a GPU. Each function is one
+// intrinsic or one PTX instruction, named after what it does, so it costs nothing. Its mma
+// instructions: mma/*.cuh; hints to the compiler: codegen.cuh.
 #pragma once
 
 #include <cuda_fp16.h>
@@ -57,11 +57,11 @@ class GpuMachine : public GpuCodegen,
     store(address, value);
   }
   __device__ __forceinline__ void add_global(float* address, float value) const {
-    // Not atomicAdd(): of an opaque address the compiler cannot tell that it is global memory's.
+    // Not atomicAdd(): the compiler cannot know that an opaque address is in global memory.
     asm volatile("red.relaxed.gpu.global.add.f32 [%0], %1;" ::"l"(address), "f"(value));
   }
 
-  /// Four sums that lie side by side, aligned to 16 bytes.
+  /// Adds to four adjacent sums, aligned to 16 bytes.
   __device__ __forceinline__ void add_global(float* address, const float (&value)[4]) const {
 #if __CUDA_ARCH__ >= 900
     asm volatile("red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(address),
@@ -77,7 +77,7 @@ class GpuMachine : public GpuCodegen,
     asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(now) : "l"(word) : "memory");
     return static_cast<int>(now - turn);
   }
-  // Loop and condition in PTX: around those of C++ compilers put code for lanes that diverge.
+  // Loop and condition in PTX: compilers surround C++ ones with code for diverging lanes.
   __device__ __forceinline__ void await_turn(const std::uint32_t* word, std::uint32_t turn,
                                              bool waits) const {
     asm volatile(
@@ -269,9 +269,9 @@ class GpuMachine : public GpuCodegen,
   }
 
  private:
-  /// The types that move T with one instruction: a vector, and a scalar, as which it goes to global
-  /// memory. Of a vector from shared memory compilers make four stores of 4 bytes there (CUDA 11.8
-  /// and 13.0), each of which touches as many sectors as one of 16 bytes.
+  /// The types that move T with one instruction: a vector type, and a scalar type for stores to
+  /// global memory. Compilers split a vector that came from shared memory into four stores of 4
+  /// bytes (CUDA 11.8 and 13.0), each of which touches as many sectors as one of 16 bytes.
   template <int kBytes>
   struct Vector;
 

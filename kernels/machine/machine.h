@@ -1,11 +1,11 @@
-// What a kernel may ask of the hardware. A kernel body is a function template over a Machine and
-// asks it for everything that is not plain arithmetic; two types answer: GpuMachine (gpu.cuh), one
+// The instructions of kernel bodies. A kernel body is a function template over a Machine and calls
+// it for everything that is not plain arithmetic; two types implement it: GpuMachine (gpu.cuh), one
 // intrinsic or PTX instruction a function, and EmulatedMachine (emulated/machine.h), every thread
 // a fiber of the host. Both have these members; T is 4, 8 or 16 bytes and trivially copyable,
-// pointers are aligned to sizeof(T). What a kernel may ask of the compiler: codegen.h.
+// pointers are aligned to sizeof(T). Hints to the compiler: codegen.h.
 //
 //   int thread() const, lane() const, warp() const    thread in block, lane in warp, warp in block
-//   int block(int axis) const                         blockIdx, axis 0..2; read anew by each call
+//   int block(int axis) const                         blockIdx, axis 0..2; read again by each call
 //   Tiles& shared<Tiles>()                            the block's shared memory as a Tiles
 //
 //   T    load_global<T>(const void*)                  LDG
@@ -13,42 +13,40 @@
 //   T    load_shared<T>(const void*)                  LDS
 //   void store_shared<T>(void*, T)                    STS
 //   void add_global(float*, float)                    RED.ADD.F32, relaxed, device scope
-//   void add_global(float*, const float (&)[4])       four that lie side by side, each as that; the
+//   void add_global(float*, const float (&)[4])       four adjacent sums, each as that; the
 //                                                     address is aligned to 16; sm_90 on
 //
-// Memory that blocks have one after the other, by a word that tells whose turn it is (CUTLASS's
-// Semaphore of a serial split-K). Turns of a word only grow; a block may wait for turns that blocks
-// before it pass, counted x fastest, since these have started when it does.
-//   int look_for_turn(const uint32_t*, turn)          ld.relaxed.gpu, by all lanes of a warp: below
-//   0
-//                                                     where the turn has not come. Where it has,
-//                                                     the warp may store and add to what is in
-//                                                     turn, behind a branch on it, but not load
-//                                                     that: it has not acquired it
-//   void await_turn(const uint32_t*, turn, waits)     ld.acquire.gpu until the word is `turn` or
-//                                                     after, by all lanes of a warp, where `waits`:
-//                                                     what was done before that turn was passed is
-//                                                     there
-//   void pass_turn(uint32_t*, turn, passes)           st.release.gpu where `passes`, of one thread,
-//                                                     behind a barrier after all that the block
-//                                                     does in its turn
+// Global memory that blocks use one after the other, ordered by a word that counts turns: a
+// semaphore, as CUTLASS's `Semaphore` of a serial split-K. The word only grows. A block may wait
+// for turns that blocks before it pass (counted x fastest): these have started when it does.
+//   int look_for_turn(const uint32_t*, turn)          ld.relaxed.gpu by all lanes of a warp: how
+//                                                     many turns ago `turn` came; negative: not
+//                                                     yet. If it came, the warp may store and add
+//                                                     to the turn's memory, after a branch on the
+//                                                     result, but not load it: it has not acquired
+//   void await_turn(const uint32_t*, turn, waits)     if `waits`, ld.acquire.gpu by all lanes of a
+//                                                     warp until the word is at least `turn`: then
+//                                                     all earlier turns' writes are visible
+//   void pass_turn(uint32_t*, turn, passes)           if `passes`, st.release.gpu, by one thread,
+//                                                     after a barrier that follows all that the
+//                                                     block does in its turn
 //
-// Words of 8 bytes that a block publishes, each once, for blocks behind it: all bits of them are
-// ones until then (kUnpublished), and never of a value.
+// Words of 8 bytes that a block publishes, each once, for later blocks. Until then all their bits
+// are ones (kUnpublished), which no published value is.
 //   void publish(void*, Bits64)                       st.release.gpu
-//   Bits128 look_for_published(const void*)           ld.relaxed.gpu of two, which may not be there
-//                                                     yet (is_published())
-//   void await_published(const void*, waits)          the same until they are, where `waits`, as
-//                                                     blocks wait for a turn
-//   void acquire_published()                          fence.acq_rel.gpu: behind it the thread, and
-//                                                     behind a barrier the block, may load what it
-//                                                     has seen published
-//   T    load_published<T>(const void*)               LDG of one or two that the block has acquired
-//                                                     or has published itself, or that were there
+//   Bits128 look_for_published(const void*)           ld.relaxed.gpu of two words, which may not be
+//                                                     published yet (is_published())
+//   void await_published(const void*, waits)          if `waits`, the same until both are there;
+//                                                     only for words of earlier blocks, as turns
+//   void acquire_published()                          fence.acq_rel.gpu: after it this thread, and
+//                                                     after a barrier the block, may load the words
+//                                                     that the thread has seen published
+//   T    load_published<T>(const void*)               LDG of one or two words that the block has
+//                                                     acquired or published, or that were written
 //                                                     before the launch
 //
-// Asynchronous copies of 16 bytes; sm_80 on. A thread waits for its own, and others see them behind
-// a barrier that comes after.
+// Asynchronous copies of 16 bytes; sm_80 on. A thread waits for its own copies; other threads see
+// them after a barrier that follows.
 //   void copy_async(void* shared, const void* global, bool exists)    cp.async.cg; of zeros where
 //                                                     none exists: `global` is not read
 //   void commit_copies()                              cp.async.commit_group: those since the last
@@ -58,12 +56,12 @@
 //   void fence_async_proxy()                          fence.proxy.async.shared::cta, sm_90a: what
 //                                                     this thread wrote to shared memory, or copied
 //                                                     and waited for, multiply_async() may read
-//                                                     behind a barrier
+//                                                     after a barrier
 //
 // Copies of the tensor memory accelerator, and barriers in shared memory that tell of them; sm_90
 // on. All lanes of a warp make the same call, by which one of them acts.
 //   void init_mbarrier(Mbarrier*, int warps)          mbarrier.init: `warps` arrive in each phase;
-//                                                     others use it behind a barrier of the block
+//                                                     others use it after a barrier of the block
 //   void arrive_at_mbarrier(Mbarrier*)                mbarrier.arrive of the warp: what its lanes
 //                                                     did is ordered before what those do who wait
 //   void expect_bytes(Mbarrier*, int bytes)           mbarrier.expect_tx: that the phase waits for
@@ -163,7 +161,7 @@ struct alignas(16) Bits128 {
   std::uint32_t word[4];
 };
 
-/// Of each half of a word that nobody has published.
+/// A half of a word that nobody has published.
 inline constexpr std::uint32_t kUnpublished = ~std::uint32_t{0};
 inline constexpr int kUnpublishedByte = 0xff;  // of memset()
 

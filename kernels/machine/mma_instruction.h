@@ -10,13 +10,13 @@ enum class MmaInstruction { kM8n8k4, kM16n8k8, kM16n8k16, kWgmma };
 struct MmaInstructionTraits {
   std::string_view name;
   int first_sm, last_sm;  // compute capabilities (70, 75, ...) whose tensor cores have it
-  /// Of the warning that GPUs after last_sm compute it on their CUDA cores.
+  /// Code of the warning that GPUs after last_sm run the instruction on CUDA cores; empty: none.
   std::string_view warning_code;
 };
 
 /// PTX ISA, section "mma": m8n8k4 in fp16 is for sm_70 and "may have substantially reduced
-/// performance on other target architectures"; wgmma is for sm_90a alone, and no GPU after it has
-/// it; what is not yet superseded has no last_sm.
+/// performance on other target architectures". wgmma is for sm_90a only. An instruction that later
+/// GPUs still have has no last_sm.
 constexpr MmaInstructionTraits traits_of(MmaInstruction instruction) {
   constexpr int kNoLast = 1 << 30;
   switch (instruction) {

@@ -29,7 +29,7 @@ __device__ float reciprocal_approx_ftz(float x) {
   return result;
 }
 
-/// What kernels use is asked of the machine that they use.
+/// Functions that kernels use go through GpuMachine, as in kernels.
 __device__ std::uint32_t evaluate(SpecialFunction function, float x) {
   GpuMachine machine;
   switch (function) {

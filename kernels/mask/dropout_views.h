@@ -1,8 +1,8 @@
-// Where the dropout mask (kernels/problem/dropout.h) has a pair of a pattern that is run as passes
-// (pattern/mask_passes.h): each visible pair has a place of its own, and a kernel finds those of
-// its pairs as one over any other sequences does.
+// Where the dropout mask (kernels/problem/dropout.h) has a pair of a pattern that runs as strided
+// passes (pattern/mask_passes.h). Each visible pair has its own offset in the random stream, and a
+// kernel computes the offsets of its pairs as it does for any other sequences.
 //
-// In the order of the sequence a pair's place is that of a problem without passes:
+// In the pass over the sequence itself, a pair has the coordinates of a problem without passes:
 //   row = q,   column = k,   sequence = entry * heads + head
 // for head `head` of the batch's entry `entry`. Views, residues of one length of one stride
 // (ResidueView), are numbered from 1, over all passes. A pair that view n shows has
@@ -23,10 +23,10 @@ struct DropoutPlace {
   std::uint32_t sequence, row, column;
 };
 
-/// Above what counts a view's sequences.
+/// Bits from this one on hold a view's number; the bits below count its sequences.
 inline constexpr int kViewNumberBit = 28;
 
-/// Pairs of a view's lines.
+/// A zone of a view, in lines.
 struct DropoutZone {
   int stride, first_residue, end_residue;
   Zone lines;
@@ -37,7 +37,7 @@ struct DropoutZone {
     const int residue = q % stride;
     return first_residue <= residue && residue < end_residue;
   }
-  /// Of a row that it has: the lines of the keys that the row sees, if any.
+  /// The lines of the keys that row q sees, if any. has_row(q) must hold.
   SPARK_HD Range keys_of(int q) const {
     const int line = q / stride;
     return lines.q0 <= line && line < lines.q1 ? lines.keys(line) : Range{0, 0};
@@ -45,11 +45,11 @@ struct DropoutZone {
   SPARK_HD bool sees(int q, int k) const {
     return q % stride == k % stride && has_row(q) && lines.sees(q / stride, k / stride);
   }
-  /// Of a batch's entry.
+  /// Sequence 0 of the view for a batch entry, as dropout counts.
   SPARK_HD std::uint32_t first_sequence(int entry) const {
     return number | sequences_of_entry * static_cast<std::uint32_t>(entry);
   }
-  /// Of a pair that it sees.
+  /// Dropout coordinates of a pair. sees(q, k) must hold.
   SPARK_HD DropoutPlace place(int entry, int heads, int head, int q, int k) const {
     return {first_sequence(entry) |
                 static_cast<std::uint32_t>((q % stride - first_residue) * heads + head),
@@ -57,17 +57,17 @@ struct DropoutZone {
   }
 };
 
-/// Zones of all views of a pattern, at most.
+/// Most zones of all views of a pattern.
 inline constexpr int kMostDropoutZones = 16;
 
-/// All views of a pattern's passes; none where there are no passes. Small enough for a parameter of
-/// a kernel. No two zones have a pair in common.
+/// All views of a pattern's passes; empty if the pattern has no passes. Small enough for a kernel
+/// parameter. No two zones have a pair in common.
 struct DropoutViews {
   int count = 0;
   int heads = 1;
   DropoutZone zone[kMostDropoutZones] = {};
 
-  /// Where the mask has a pair. One that no view sees is in the order of the sequence.
+  /// Dropout coordinates of a pair. A pair that no view sees has those of the sequence order.
   SPARK_HD DropoutPlace place(int entry, int head, int q, int k) const {
     for (int i = 0; i < count; ++i) {
       if (zone[i].sees(q, k)) return zone[i].place(entry, heads, head, q, k);

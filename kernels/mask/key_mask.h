@@ -1,13 +1,13 @@
-// Which keys a row sees: the one definition that kernels, references and counts ask.
+// Which keys a row sees: the one definition for kernels, references and counts.
 //
-// A row sees the keys of one range whose two ends never fall from a row to the next (monotone), so
-// the same two bounds answer every question about a block of rows or of keys, without a look at its
-// rows: with rows [a, b] and keys [c, d],
+// A row sees the keys of one range whose two ends never fall from a row to the next (monotone). So
+// two rows' bounds answer every question about a block of rows or of keys: with rows [a, b] and
+// keys [c, d],
 //   hull   the keys that some row sees   [begin(a), end(b))
 //   core   the keys that every row sees  [begin(b), end(a))
-// A tile outside the hull is empty, one inside the core is full, any other is cut. A mask that is a
-// union of such ranges answers by the same functions: loops ask for the next tile, and a row's keys
-// come as words of bits.
+// A tile outside the hull is empty, one inside the core is full, any other is partial (kCut). A
+// mask that is a union of such ranges has the same functions: loops ask for the next tile, and a
+// row's keys are mask bits.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ struct Range {
   SPARK_HD int size() const { return is_empty() ? 0 : end - begin; }
 };
 
-/// What a mask makes of a tile of scores.
+/// How a mask covers a tile of scores.
 enum class TileCover { kEmpty, kCut, kFull };
 
 SPARK_HD int least_of(int a, int b) { return a < b ? a : b; }
@@ -55,14 +55,14 @@ struct KeyMask {
             least_of(seqlen_q, key - begin_offset + 1)};
   }
 
-  /// Hull and core of some rows, of which there is at least one.
+  /// Hull and core of at least one row.
   SPARK_HD Range keys_of_any(const Range& rows) const {
     return {keys(rows.begin).begin, keys(rows.end - 1).end};
   }
   SPARK_HD Range keys_of_all(const Range& rows) const {
     return {keys(rows.end - 1).begin, keys(rows.begin).end};
   }
-  /// The same of some keys: the rows that see any of them, and all of them.
+  /// The same for keys: the rows that see any of them, and all of them.
   SPARK_HD Range rows_of_any(const Range& keys) const {
     return {rows(keys.begin).begin, rows(keys.end - 1).end};
   }
@@ -70,14 +70,14 @@ struct KeyMask {
     return {rows(keys.end - 1).begin, rows(keys.begin).end};
   }
 
-  /// Whether each of these rows sees each of these keys, by as few instructions as a loop can
-  /// spend.
+  /// Whether each of these rows sees each of these keys. Written for few instructions, because
+  /// loops call it.
   SPARK_HD bool all_see(const Range& of_rows, const Range& of_keys) const {
     return of_rows.end - 1 + begin_offset <= of_keys.begin && of_keys.end <= seqlen_k &&
            of_keys.end <= most_of(prefix, of_rows.begin + end_offset);
   }
 
-  /// Of a tile with at least one row and one key.
+  /// The tile must have at least one row and one key.
   SPARK_HD TileCover cover(const Range& of_rows, const Range& of_keys) const {
     const Range hull = keys_of_any(of_rows);
     if (of_keys.end <= hull.begin || hull.end <= of_keys.begin) return TileCover::kEmpty;
@@ -88,7 +88,7 @@ struct KeyMask {
   SPARK_HD bool grows() const { return keys(seqlen_q - 1).size() > keys(0).size(); }
 };
 
-/// The first tile, of kKeys, that a loop over the keys of a hull visits, and the one after another.
+/// The first tile, of kKeys keys, that a loop over the keys of a hull visits, and the next one.
 template <int kKeys>
 SPARK_HD int first_tile(const Range& hull) {
   return hull.begin / kKeys * kKeys;
@@ -107,17 +107,17 @@ SPARK_HD std::uint32_t range_word(const Range& range, int first) {
   return bits_below(range.end - first) & ~bits_below(range.begin - first);
 }
 
-/// A mask of which lengths are not known yet: the bounds of mask_table.h, none further than any key
-/// is from any row. What kernels take that find lengths in device memory.
+/// A mask whose lengths are not known yet, for kernels that find them in device memory: the bounds
+/// of mask_table.h, clamped to the largest distance of a key from a row.
 struct OpenMask {
   int begin, end, prefix;
 };
 OpenMask open_mask(const MaskSpec& mask);
 
-/// The mask over these lengths, of which each may be 0 and is below 2^30.
+/// The mask over these lengths, each below 2^30; either may be 0.
 SPARK_HD KeyMask key_mask_of(const OpenMask& mask, int seqlen_q, int seqlen_k) {
   const int to_p = seqlen_k - seqlen_q;
-  // Beyond these no bound moves a row's keys, nor those of a tile's rows past the last.
+  // Beyond these, a bound moves neither a row's keys nor those of a tile's rows past the last.
   const int lowest = -(1 << 30), highest = seqlen_k;
   return {seqlen_q, seqlen_k, least_of(most_of(to_p + mask.begin, lowest), highest),
           least_of(most_of(to_p + mask.end, lowest), highest), least_of(mask.prefix, highest)};
@@ -129,8 +129,8 @@ KeyMask make_key_mask(const MaskSpec& mask, int seqlen_q, int seqlen_k);
 /// Pairs (row, key) that are visible, in closed form.
 std::uint64_t visible_pairs(const KeyMask& mask);
 
-/// Twice the pairs that one head is credited with: the visible ones, but for a causal mask of equal
-/// lengths half of the square, as every published figure has it.
+/// Twice the pairs that one head is credited with: the visible ones, except that a causal mask of
+/// equal lengths counts as half of the square, as in every published figure.
 std::uint64_t twice_credited_pairs(const MaskSpec& mask, int seqlen_q, int seqlen_k);
 
 }  // namespace sparkbench

@@ -1,5 +1,5 @@
-// Which mask a problem has, before anyone knows how long its sequences are. mask_table.h has a row
-// for each, key_mask.h applies it.
+// A problem's mask, before its lengths are known. mask_table.h has a row for each kind, key_mask.h
+// applies it.
 #pragma once
 
 #include <string>
@@ -28,7 +28,7 @@ struct MaskSpec {
   static constexpr MaskSpec window(int keys) { return {MaskKind::kWindow, keys, 0}; }
   static constexpr MaskSpec band(int before, int after) { return {MaskKind::kBand, before, after}; }
   static constexpr MaskSpec prefix(int keys) { return {MaskKind::kPrefix, keys, 0}; }
-  /// What a switch `--causal` means.
+  /// The mask of a switch `--causal`.
   static constexpr MaskSpec causal_if(bool is_causal) { return is_causal ? causal() : full(); }
 
   constexpr bool operator==(const MaskSpec& other) const {

@@ -1,5 +1,5 @@
-// The masks, a row each: what a mask is called, and which keys it shows. mask_spec.cc reads and
-// writes names by these rows, key_mask.cc lays their bounds over sequences of known lengths.
+// The masks, one row each: the name, and which keys it shows. mask_spec.cc reads and writes names
+// by these rows, key_mask.cc applies their bounds to known lengths.
 #pragma once
 
 #include <cstdint>
@@ -10,11 +10,11 @@
 
 namespace sparkbench {
 
-/// Further than any key is from any row.
+/// Farther than any key is from any row.
 inline constexpr std::int64_t kEverywhere = std::int64_t{1} << 40;
 
-/// The keys from p + begin to below p + end, of a row that stands at p, and for every row those
-/// below `prefix`, which asks for a begin that hides no key.
+/// A row at position p sees the keys from p + begin to below p + end. Every row also sees the keys
+/// below `prefix`, which requires a begin that hides no key.
 struct MaskBounds {
   std::int64_t begin = -kEverywhere, end = kEverywhere, prefix = 0;
 };
@@ -23,7 +23,7 @@ struct MaskRow {
   MaskKind kind;
   std::string_view name;
   std::string_view form;  // as it is typed, and the least numbers
-  int parameters;         // numbers behind the name: at most two
+  int parameters;         // numbers after the name: at most two
   int least;              // that each may be
   MaskBounds (*bounds)(std::int64_t first, std::int64_t second);
 };

@@ -1,4 +1,4 @@
-// What was meant by a text that is no mask: "windw:128", "window=128", "causal_strided:4".
+// Suggestions for a text that is no mask: "windw:128", "window=128", "causal_strided:4".
 #pragma once
 
 #include <algorithm>
@@ -10,7 +10,7 @@
 
 namespace sparkbench {
 
-/// A mask's text, in two.
+/// A mask's text, split into its name and its fields.
 struct MeantMask {
   std::string name;    // of `known`; "" when none is near enough to be meant
   std::string fields;  // as typed: ":128", or ""

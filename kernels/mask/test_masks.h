@@ -1,4 +1,4 @@
-// Masks for tests, and which pairs they show: by their words in mask_spec.h, not by KeyMask.
+// Masks for tests, and which pairs they show: by their definitions in mask_spec.h, not by KeyMask.
 #pragma once
 
 #include <cstdint>

@@ -23,9 +23,9 @@ struct SparseMask;  // kernels/mask/pattern/sparse_mask.h
 /// kForwardBackward is a training step's attention, one after the other.
 enum class Pass { kForward, kBackward, kForwardBackward };
 
-/// One attention problem. Every extent is at least 1, but where `lengths` says how long each of the
-/// `batch` sequences is, of which there may be none: then tensors are packed
-/// (kernels/problem/packed.h), and seqlen_q and seqlen_k are the longest, which may be 0.
+/// One attention problem. Every extent is at least 1. With `lengths`, tensors are varlen
+/// (kernels/problem/packed.h): these are the lengths of the `batch` sequences, of which there may
+/// be none, and seqlen_q and seqlen_k are the longest, which may be 0.
 struct Problem {
   int batch = 1;
   int heads = 1;
@@ -40,10 +40,10 @@ struct Problem {
   DropoutScale dropout_scale = DropoutScale::kApplied;
   std::uint64_t dropout_offset = 0;  // tells calls of one seed apart (kernels/problem/dropout.h)
   std::shared_ptr<const SequenceLengths> lengths = nullptr;  // null: all sequences are alike
-  /// A pattern over seqlen_q and seqlen_k, in the place of `mask`, which is full then. Null: none.
-  /// Without `lengths`.
+  /// A pattern over seqlen_q and seqlen_k. `mask` is then full, and there are no `lengths`. Null:
+  /// none.
   std::shared_ptr<const SparseMask> sparse = nullptr;
-  /// Of a view of another problem: the dropout mask is of_sequences() of this one
+  /// For a strided view of another problem: the dropout mask is of_sequences() of this one
   /// (kernels/mask/dropout_views.h).
   std::uint32_t first_dropout_sequence = 0;
 
@@ -61,13 +61,13 @@ struct Problem {
   /// Rows, and keys, of all sequences.
   std::size_t total_q() const { return total(seqlen_q, &SequenceLengths::total_q); }
   std::size_t total_k() const { return total(seqlen_k, &SequenceLengths::total_k); }
-  /// All sequences as one, as kernels over packed sequences take them: there are lengths.
+  /// All sequences as one, as varlen kernels take them. The problem must have lengths.
   Problem packed() const;
   /// A sequence by itself. As an entry of the batch it has another dropout mask.
   Problem alone(int sequence) const;
 
-  /// Throws std::logic_error where sequences have lengths, and so masks, of their own, and where
-  /// the mask is a pattern.
+  /// Throws std::logic_error if sequences have lengths, and so masks, of their own, or if the mask
+  /// is a pattern.
   KeyMask key_mask() const {
     if (lengths) throw std::logic_error("packed sequences have a mask each");
     if (sparse) throw std::logic_error("a pattern is no mask of one run of keys a row");

@@ -1,4 +1,4 @@
-// What an attention is credited with: pairs (row, key), whatever computes them.
+// The pairs (row, key) that an attention is credited with, whatever computes them.
 #pragma once
 
 #include <cstdint>
@@ -9,8 +9,8 @@
 
 namespace sparkbench {
 
-/// Twice the pairs of all heads and sequences: of a pattern the visible ones, of any other mask as
-/// twice_credited_pairs() has it. Saturates at 2^64 - 1.
+/// Twice the pairs of all heads and sequences: for a pattern the visible ones, for any other mask
+/// twice_credited_pairs(). Saturates at 2^64 - 1.
 inline std::uint64_t twice_credited_pairs_of_heads(const Problem& problem) {
   const auto heads = static_cast<std::uint64_t>(problem.heads);
   std::uint64_t pairs = 0;

@@ -12,12 +12,12 @@
 //   bit     = 16 * bit 3 of row + 8 * bit 0 of column + bits 5 to 3 of column
 //   counter = (block's row, (batch * heads + head) ^ upper half of the offset,
 //              block's column + (k >> 2), lower half of the offset), word k & 3
-// A pattern that is run as passes has other sequences than batch * heads + head, and rows and
-// columns of its own, as one in the order of a grid has (kernels/mask/dropout_views.h).
-// The offset is a call's: 0, or what tells calls of one seed apart. Random offsets of 64 bits, or
-// counts below 2^32, use no counter twice.
-// Where the tensor core is m8n8k4, rows r and r + 8 are two lanes': each draws half of the blocks
-// of both, and they exchange a register (kernels/tile/dropout.h).
+// A pattern that runs as strided passes has other sequences than batch * heads + head, and rows and
+// columns of its own; so has one in a grid's token order (kernels/mask/dropout_views.h). The offset
+// is one call's: 0, or a number that distinguishes calls of one seed. Random offsets of 64 bits, or
+// counts below 2^32, use no counter twice. Where the tensor core is m8n8k4, two lanes have rows r
+// and r + 8: each draws half of the blocks of both, and they exchange a register
+// (kernels/tile/dropout.h).
 #pragma once
 
 #include <cstdint>
@@ -27,7 +27,7 @@
 
 namespace sparkbench {
 
-/// What kept values are multiplied by, where p = 0.17 asks for 43.52 of 256ths and 44 are applied.
+/// The factor of kept values, where p = 0.17 asks for 43.52 of 256ths and 44 are applied.
 enum class DropoutScale {
   kApplied,  // 1 / (1 - applied p): sums keep their mean
   kAsked,    // 1 / (1 - p): FlashAttention's convention
@@ -39,17 +39,16 @@ inline constexpr int kDropoutRounds = 7;
 /// Bits of an element's byte.
 inline constexpr int kDropoutPlanes = 8;
 
-/// Of 64 bits.
+/// The offset into the random stream, 64 bits.
 struct alignas(8) DropoutOffset {
   std::uint32_t low = 0, high = 0;
 };
 
-/// Dropout as a kernel takes it: no probability, only what it compares with, what it multiplies by,
-/// and the keys.
+/// A kernel's parameters of dropout: the threshold, the scale, the Philox keys and the offset.
 struct Dropout {
   std::uint32_t threshold;              // elements whose byte is below it are dropped; 0 drops none
   std::uint32_t plane[kDropoutPlanes];  // all ones where the threshold has that bit, else 0
-  float keep_scale;                     // what kept values are multiplied by
+  float keep_scale;                     // the factor of kept values
   PhiloxRoundKeys<kDropoutRounds> keys;
   DropoutOffset offset;
 
@@ -76,9 +75,9 @@ SPARK_HD Dropout make_dropout(float p, std::uint64_t seed,
   return dropout;
 }
 
-/// The mask of sequences `first` | i, where it is asked for i: `first` has no bit that an i has.
-/// The counter's second word meets nothing in the first round but this key, so that a kernel needs
-/// no instruction for it.
+/// The mask of sequences `first` | i, where it is asked for i; `first` has no bit that an i has. In
+/// the first round the counter's second word meets only this key, so that a kernel needs no
+/// instruction for it.
 SPARK_HD Dropout of_sequences(Dropout dropout, std::uint32_t first) {
   dropout.keys.round[0].lo ^= first;
   return dropout;
@@ -104,8 +103,8 @@ SPARK_HD PhiloxBlock dropout_planes(const Dropout& dropout, const DropoutOffset&
       {{block.row, batch_head ^ offset.high, block.column | half, offset.low}}, dropout.keys);
 }
 
-/// Which bytes are below the threshold by four planes, planes first_plane.., and by those before,
-/// of which `below` says it.
+/// Which bytes are below the threshold, by the four planes from first_plane on, and by the earlier
+/// planes, for which `below` says so.
 SPARK_HD std::uint32_t bytes_below(const Dropout& dropout, const PhiloxBlock& planes,
                                    int first_plane, std::uint32_t below) {
   for (int k = 0; k < 4; ++k) {

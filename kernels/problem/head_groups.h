@@ -13,8 +13,8 @@ struct HeadGroups {
   int size;               // query heads of a key head
   std::uint32_t inverse;  // floor((2^32 - 1) / size)
 
-  /// Of a query head below 65536. What `inverse` lacks of 2^32 / size is at most 1, so that the
-  /// quotient lacks less than 1 / size of (head + 1) / size: too little to pass an integer.
+  /// `head` must be below 65536. `inverse` falls short of 2^32 / size by at most 1, so the quotient
+  /// falls short of (head + 1) / size by less than 1 / size: too little to cross an integer.
   SPARK_HD int key_head(int head) const {
     const std::uint32_t next = static_cast<std::uint32_t>(head) + 1;
     return static_cast<int>((std::uint64_t{next} * inverse) >> 32);

@@ -1,4 +1,4 @@
-// How long each sequence of a batch is, where not all are alike.
+// The length of each sequence of a batch, if not all are alike.
 #pragma once
 
 #include <algorithm>
@@ -7,13 +7,13 @@
 
 namespace sparkbench {
 
-/// Of one sequence: its rows and its keys, of which either may be 0.
+/// One sequence's rows and keys, of which either may be 0.
 struct SequenceLength {
   int q, k;
 };
 
-/// Of any number of sequences, none included: where each begins among the rows, and the keys, of
-/// all (kernels/problem/packed.h). Totals are below 2^30.
+/// Lengths of any number of sequences, also none, as cu_seqlens of rows and of keys
+/// (kernels/problem/packed.h). Totals are below 2^30.
 class SequenceLengths {
  public:
   explicit SequenceLengths(const std::vector<SequenceLength>& of_each) {

@@ -1,5 +1,5 @@
 // Tensors as kernels and references take them: strided views of [batch, seqlen, heads, head_dim],
-// so that q, k and v may be slices of one packed tensor, or lie with heads before rows.
+// so that q, k and v may be slices of one packed tensor, or have heads before rows in memory.
 #pragma once
 
 #include <cstddef>
@@ -37,7 +37,7 @@ SPARK_HD TensorView<T> contiguous_view(T* data, int seqlen, int heads, int head_
   return {data, seqlen * row, row, head_dim};
 }
 
-/// Bytes from the first element of a view to behind its last: where its strides are not negative.
+/// Bytes from a view's first element to the end of its last. Strides must not be negative.
 template <class T>
 std::size_t extent_bytes(const TensorView<T>& view, int batch, int seqlen, int heads,
                          int head_dim) {

@@ -4,9 +4,9 @@
     python3 host_overhead.py                    # on a GPU
     python3 host_overhead.py --python-alone     # on any machine: over a library that does nothing
 
-Of calls whose kernels are short, so that the GPU waits for the host: 100 calls one after the other,
-the time until the last returned, the least of 30 rounds. Forward alone, without gradients; and a
-forward and a backward pass by autograd.
+Measures calls whose kernels are short, so that the GPU waits for the host: the time until the last of
+100 consecutive calls has returned, the least of 30 rounds. Once only the forward pass, without
+gradients, and once a forward and a backward pass by autograd.
 """
 
 import os

@@ -4,10 +4,10 @@
     curl -O https://raw.githubusercontent.com/pytorch/pytorch/v2.11.0/test/test_transformers.py
     python3 run_torch_sdpa_tests.py test_transformers.py [--tests REGEX] [--every N]
 
-The file is the one of the PyTorch that is installed; it imports expecttest besides. Of the tests whose
-name the regular expression finds (those of fp16 beside the math reference, unless given) each Nth is
-run. Dropout masks are other numbers here, so what PyTorch tells its tests of its own is answered with
-these kernels'. Printed are what ran and what was left to PyTorch, and the exit status is 0 if all
+The file must be that of the installed PyTorch; it also imports expecttest. Runs each Nth of the tests
+whose name the regular expression finds (by default those of fp16 against the math reference). Dropout
+masks have other random numbers here, so the tests' questions about PyTorch's masks are answered with
+these kernels' masks. Prints what ran here and what was left to PyTorch. The exit status is 0 if all
 passed and some ran here.
 """
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Learned sinks on CPU tensors, that is on the emulated V100: beside the definition in fp64, which
-differences test, in batches and in packed sequences, eager and compiled."""
+"""Learned sinks on CPU tensors, that is on the emulated V100: against the definition in fp64, which
+finite differences test, for batches and varlen, eager and compiled."""
 
 import itertools
 import math

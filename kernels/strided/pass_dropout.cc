@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::uint64_t kMostPlaces = std::uint64_t{1} << kViewNumberBit;
 
-/// Of a view's lines.
+/// The zones of a view, over its lines.
 std::vector<Zone> zones_of(const ResidueView& view) {
   if (!view.sparse) {
     const OpenMask mask = open_mask(view.dense);
@@ -28,7 +28,7 @@ std::uint64_t power_of_two_from(std::uint64_t value) {
   return power;
 }
 
-/// Of the views over residues, from 1; 0 is the order of the sequence.
+/// Number of a view among those over residues, from 1; 0 for the sequence order.
 int number_of_view(const std::vector<MaskPass>& passes, int view) {
   int number = 0;
   for (const MaskPass& pass : passes) {

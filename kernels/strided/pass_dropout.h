@@ -1,5 +1,5 @@
-// Whether a problem's pattern is run as passes, and where its pairs have their dropout
-// (mask/dropout_views.h): what kernels and references ask alike. C++17.
+// Whether a problem's pattern runs as strided passes, and where its pairs have their dropout
+// (mask/dropout_views.h), for kernels and references alike. C++17.
 #pragma once
 
 #include <optional>
@@ -10,16 +10,16 @@
 
 namespace sparkbench {
 
-/// True when a pair in this place is kept.
+/// True if the pair with these coordinates is kept.
 SPARK_HD bool dropout_keeps(const Dropout& dropout, const DropoutPlace& place) {
   return dropout_keeps(dropout, place.sequence, place.row, place.column);
 }
 
 struct MaskPass;  // kernels/mask/pattern/mask_passes.h
 
-/// Of the views of these passes, for so many batch entries and heads. Nothing where 28 bits do not
-/// count the sequences of a view, or of the order of the sequence, and where zones are more than
-/// kMostDropoutZones.
+/// Dropout's views for these passes and so many batch entries and heads. nullopt if 28 bits cannot
+/// count the sequences of a view or of the sequence order, or if there are more than
+/// kMostDropoutZones zones.
 std::optional<DropoutViews> dropout_views(const std::vector<MaskPass>& passes, int batch,
                                           int heads);
 
@@ -27,13 +27,13 @@ std::optional<DropoutViews> dropout_views(const std::vector<MaskPass>& passes, i
 /// dropout_views() of them.
 bool has_mask_passes(const Problem& problem);
 
-/// Where any problem has the dropout of a pair: of one without passes in the order in which its
-/// mask is walked, and of one without dropout in that of the sequence.
+/// Dropout coordinates for any problem: without passes in the order in which its mask is visited,
+/// without dropout in sequence order.
 DropoutViews dropout_views_of(const Problem& problem);
 
-/// Of a problem that has_mask_passes(), and dropout: what of_sequences() is to be given for a batch
-/// entry's sequences of a view. Views are counted over all passes, those in the order of the
-/// sequence, too.
+/// For a problem that has_mask_passes() and dropout: the argument of of_sequences() for a batch
+/// entry's sequences of a view. Views are counted over all passes, including those in sequence
+/// order.
 std::uint32_t first_dropout_sequence(const Problem& problem, int view, int entry);
 
 }  // namespace sparkbench

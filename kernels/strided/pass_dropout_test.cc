@@ -1,5 +1,5 @@
-// Places of the dropout mask, of a pattern that is run as passes: what kernels draw by is what the
-// definition says, and no two pairs have one place.
+// Coordinates in the dropout mask for a pattern that runs as strided passes: kernels draw by those
+// of the definition, and no two pairs share any.
 #include "kernels/strided/pass_dropout.h"
 
 #include <gtest/gtest.h>

@@ -37,7 +37,7 @@ GlobalRegion rows_region(const char* name, const float* rows, const Problem& pro
           !is_read};
 }
 
-/// Of what is read and written.
+/// A region that the launch reads and writes.
 TensorRegion summed_region(const char* name, const TensorView<Half>& view,
                            const TensorShape& shape) {
   TensorRegion region = output_region(name, view, shape);
@@ -49,7 +49,7 @@ TensorRegion part_region(const char* name, const TensorView<Half>& view, const T
   return input_region<Half>(name, view, shape);
 }
 
-/// Of a kernel that goes over the rows of `heads`; of a sample those of its tiles.
+/// The launch of a kernel over the rows of `heads`; for a sample, over those of its tiles.
 LaunchShape merge_shape(const char* kernel, const Problem& problem, int heads,
                         std::span<const SampleTile> tiles) {
   const MergeBlocks blocks{heads};

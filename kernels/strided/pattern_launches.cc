@@ -176,7 +176,7 @@ ChunkedView<const Half> queries(const Problem& problem, const char* name,
   return chunked_view(name, view, problem.batch, problem.seqlen_q, problem.heads, problem.head_dim);
 }
 
-/// x += what passes behind the first have of it, contiguous at `begins`.
+/// x += the results of the passes after the first, contiguous at `begins`.
 SumParams sum_of(const Problem& problem, const char* name, const TensorView<Half>& x, int heads,
                  const std::vector<std::uint64_t>& begins, std::byte* memory) {
   const int seqlen = problem.seqlen_q;

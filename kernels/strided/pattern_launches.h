@@ -1,5 +1,6 @@
-// A pattern's passes (mask/pattern/mask_passes.h) as launches of a kernel over strided views of the
-// problem's own tensors, and the workspace of what is merged behind them (tile/merge_passes.h).
+// A pattern's strided passes (mask/pattern/mask_passes.h) as launches of a kernel over strided
+// views of the problem's own tensors, and the workspace of what is combined after them
+// (tile/merge_passes.h).
 #pragma once
 
 #include <cstddef>
@@ -14,20 +15,20 @@
 
 namespace sparkbench {
 
-/// Of a problem that has_mask_passes().
+/// The problem must have has_mask_passes().
 inline int mask_pass_count(const Problem& problem) {
   return static_cast<int>(problem.sparse->passes.size());
 }
 
-/// How the heads of a token lie: behind those of the token before, at the distance that heads have,
-/// as in contiguous tensors; or in any way.
+/// How the heads of a token lie in memory: after those of the token before, at the distance that
+/// heads have, as in contiguous tensors; or in any way.
 enum class TokenHeads { kAdjacent, kAny };
 
-/// Of the tensors of a pass.
+/// For the tensors of a pass.
 TokenHeads token_heads(const Problem& problem, const ForwardTensors& tensors);
 TokenHeads token_heads(const Problem& problem, const BackwardTensors& tensors);
 
-/// What a launch over a view has as its batch and heads.
+/// What a launch over a view has as its batch and its heads.
 enum class ViewAxes {
   kResiduesAsHeads,  // the batch; each residue's heads, where these are adjacent: all in one launch
   kResiduesAsBatch,  // the residues of a batch entry, and heads
@@ -43,39 +44,39 @@ struct ViewLaunch {
   std::size_t first_lse;  // of its log-sum-exp, in that of the pass
   int view;               // of all views of all passes
 
-  /// Of a tensor of the whole problem.
+  /// The view of a tensor of the whole problem.
   template <class T>
   TensorView<T> of(const TensorView<T>& whole) const {
     return {whole.data + (first_batch * whole.batch_stride + first_token * whole.seqlen_stride),
             axes == ViewAxes::kResiduesAsBatch ? whole.seqlen_stride : whole.batch_stride,
             stride * whole.seqlen_stride, whole.head_stride};
   }
-  /// Tiles of the view in which tokens of the whole problem's tiles are, each once, of a tensor of
-  /// so many heads of a token; none where this launch has none of them.
+  /// Tiles of the view that contain tokens of the whole problem's tiles, each once, for a tensor
+  /// with so many heads per token; none if this launch has none of the tokens.
   std::vector<SampleTile> tiles_of(const std::vector<SampleTile>& whole, int heads) const;
 };
 
-/// Of a problem that has_mask_passes(): a pass's launches, in their order. They are one for each
-/// view where heads are adjacent and, with dropout, whose places want that, a residue's heads times
-/// the view's residues are a power of two; else one for each entry or each residue.
+/// The launches of a pass, in order, for a problem that has_mask_passes(). One launch per view if
+/// heads are contiguous (and, with dropout, a residue's heads times the view's residues are a power
+/// of two); otherwise one for each batch entry or each residue.
 std::vector<ViewLaunch> view_launches(const Problem& problem, int pass, TokenHeads heads);
 
 ViewedRows viewed_rows(const Problem& problem, int pass, TokenHeads heads);
 
-/// A problem for each view of each pass, in their order, as those of its launches over adjacent
-/// heads, which no others exceed: what lists of tiles, and room, are made for.
+/// A problem for each view of each pass, in order, as for launches over contiguous heads. No other
+/// launch is larger: tile lists and workspace are made for these.
 std::vector<Problem> problems_of_views(const Problem& problem);
 
 /// Where the parts of the workspace of a pass begin, in bytes; each is aligned to 256.
-///   forward    the log-sum-exp of each pass; O of those behind the first, [batch, seqlen, heads,
+///   forward    the log-sum-exp of each pass; O of those after the first, [batch, seqlen, heads,
 ///              head_dim]; and the kernel's own
-///   backward   the log-sum-exp of one pass, dQ, dK and dV of those behind the first, and the
+///   backward   the log-sum-exp of one pass, dQ, dK and dV of those after the first, and the
 ///              kernel's own
 struct PassesWorkspace {
   PassesWorkspace(const Problem& problem, Pass pass, std::uint64_t of_kernel);
 
   std::vector<std::uint64_t> lse;            // of each pass; backward the same for all
-  std::vector<std::uint64_t> o, dq, dk, dv;  // of each pass behind the first
+  std::vector<std::uint64_t> o, dq, dk, dv;  // of each pass after the first
   std::uint64_t of_kernel = 0;
   std::uint64_t bytes = 0;  // saturates at 2^64 - 1
 };
@@ -90,8 +91,8 @@ BackwardTensors tensors_of_pass(const Problem& problem, const BackwardTensors& w
                                 const PassesWorkspace& workspace, std::byte* memory);
 BackwardTensors tensors_of_launch(const ViewLaunch& launch, const BackwardTensors& of_pass);
 
-/// What is launched behind the passes forward; before a pass backward; and behind those backward,
-/// once for dQ, dK and dV each, where there is more than one.
+/// The launches after the passes forward; before a pass backward; and after those backward, once
+/// for dQ, dK and dV each, if there is more than one pass.
 MergeParams merge_params(const Problem& problem, const ForwardTensors& whole,
                          const PassesWorkspace& workspace, std::byte* memory);
 GatherParams gather_params(const Problem& problem, const BackwardTensors& whole, int pass,

@@ -22,7 +22,7 @@ Problem problem_of(std::string_view spec, int batch, float dropout_p = 0.0f, int
           .sparse = make_sparse_mask(spec, 390, 390)};
 }
 
-/// Of which token, batch entry and head a launch's row is, by its axes' strides.
+/// The token, batch entry and head of a launch's row, by its axes' strides.
 struct Row {
   int batch, token, head;
 };
@@ -42,7 +42,7 @@ class PatternLaunches : public testing::TestWithParam<Form> {};
 TEST_P(PatternLaunches, HaveEachRowWhereTheViewAndItsLseHaveIt) {
   const auto [spec, batch, dropout_p, heads] = GetParam();
   const Problem problem = problem_of(spec, batch, dropout_p);
-  // Of q, k and v in one tensor heads of a token are not behind those of the one before.
+  // With q, k and v in one tensor, a token's heads do not follow those of the token before.
   const int row_elements = problem.head_dim * (heads == TokenHeads::kAdjacent ? 6 : 10);
   const std::vector<Half> tensor(static_cast<std::size_t>(batch * 390 * row_elements));
   const TensorView<const Half> whole{tensor.data(), 390 * row_elements, row_elements,
@@ -112,7 +112,7 @@ TEST(PatternLaunchesOfAdjacentHeads, AreOneForEachView) {
   EXPECT_EQ(count(problem_of("strided:4", 3), TokenHeads::kAny), 6u);
   EXPECT_EQ(count(problem_of("strided:4", 7), TokenHeads::kAdjacent), 2u);
   EXPECT_EQ(count(problem_of("strided:4", 7), TokenHeads::kAny), 4u);
-  // With dropout of 2 residues of 6 heads an entry has 16 places, and 12 are taken.
+  // With dropout, an entry's 2 residues of 6 heads have 16 sequence numbers, of which 12 are used.
   EXPECT_EQ(count(problem_of("strided:4", 3, 0.2f), TokenHeads::kAdjacent), 6u);
   EXPECT_EQ(count(problem_of("strided:4", 3, 0.2f, 8), TokenHeads::kAdjacent), 2u);
   // A grid has no more heads than 65,535.

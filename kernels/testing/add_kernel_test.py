@@ -4,8 +4,8 @@ that, sweeps the kernel against the exact reference, and plants a fault in it, w
 
     add_kernel_test.py BUILD
 
-BUILD is a build of the program. What the section leaves as it is is not compiled anew: of an unchanged
-source BUILD's object is taken.
+BUILD is a build of the program. What the section leaves unchanged is not recompiled: BUILD's objects
+are taken.
 """
 
 import json

@@ -1,5 +1,5 @@
-// What tests leave to the nightly run, `ctest -C nightly -L nightly`, where an emulator would take
-// minutes.
+// Tests on the emulator that take minutes and are left to the nightly run, `ctest -C nightly -L
+// nightly`.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
-// Shifted scores (test_shifted_scores.h) on a GPU: every kernel that it runs, dense, in patterns
-// and in packed sequences, at every length up to 130 and around tiles. Long sequences take the
-// kernel that sums dQ in memory.
+// Shifted scores (test_shifted_scores.h) on a GPU: every kernel that it runs, dense, with patterns
+// and varlen, at every length up to 130 and around tiles. Long sequences take the kernel that sums
+// dQ in memory.
 #include <gtest/gtest.h>
 
 #include <string_view>

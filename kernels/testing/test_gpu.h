@@ -1,4 +1,4 @@
-// What the GPU tests of the kernels share: device tensors with guard zones, and the arithmetic
+// Shared by the kernels' GPU tests: device tensors with guard zones, and the arithmetic
 // that m8n8k4 has on the GPU at hand.
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace sparkbench {
 
-/// Guard bytes behind each output: a kernel that writes past its end changes them.
+/// Guard bytes after each output: a kernel that writes past its end changes them.
 inline constexpr std::size_t kGuardBytes = 4096;
 inline constexpr int kPoison = 0x7f;
 
@@ -60,7 +60,7 @@ inline const ArithmeticProfile& native_profile() {
   return arithmetic_profile(properties.minor >= 5 ? "turing" : "volta");
 }
 
-/// That of an instruction.
+/// The same for an instruction.
 inline const ArithmeticProfile& native_profile(MmaInstruction instruction) {
   return instruction == MmaInstruction::kM8n8k4 ? native_profile() : arithmetic_profile("hopper");
 }

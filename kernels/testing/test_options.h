@@ -1,4 +1,4 @@
-// What tests of any kernel emulate with.
+// Emulation options for the tests of any kernel.
 #pragma once
 
 #include <cstddef>

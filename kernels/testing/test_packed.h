@@ -1,4 +1,4 @@
-// What the tests of packed sequences share: a packed problem with its tensors on the host.
+// Shared by the varlen tests: a varlen problem with its tensors on the host.
 #pragma once
 
 #include <cmath>
@@ -23,9 +23,9 @@ struct PackedGradients;
 template <class Tensors>
 struct PackedTensors;
 
-/// Some sequences with their inputs.
+/// A varlen batch with its inputs.
 struct PackedCase {
-  Problem problem;  // packed
+  Problem problem;  // Problem::packed()
   std::vector<Lengths> seqlens;
   std::vector<int> cu_seqlens_q, cu_seqlens_k;
   OwnedInputs inputs;

@@ -1,5 +1,5 @@
-// What the tests of packed sequences share, whatever kernel they are of: that each sequence has the
-// bits that it has alone, as that entry of a batch, on the emulated machine.
+// Shared by the varlen tests of all kernels, on the emulated machine: each sequence has the bits
+// that it has by itself, as the same entry of a batch.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -13,7 +13,7 @@
 
 namespace sparkbench {
 
-/// Both sides empty, keys alone, queries alone, one key, one query, several blocks of either, and
+/// Both sides empty, only keys, only queries, one key, one query, several blocks of either, and
 /// empty ones again at the end.
 inline const std::vector<Lengths> kRagged = {{0, 0},  {77, 150}, {0, 20},   {19, 0},
                                              {40, 1}, {1, 65},   {300, 70}, {0, 0},
@@ -25,8 +25,7 @@ inline EmulationOptions seeded_options(const AttentionKernel& kernel, std::uint6
   return options;
 }
 
-/// Where the threads that list blocks run out of step, which they do in no natural order, they may
-/// meet in a bank.
+/// Under a shuffled schedule the threads that list blocks may have bank conflicts.
 inline void expect_clean_but_for_lists(const EmulationReport& report) {
   EXPECT_EQ(report.findings_total, 0u)
       << (report.findings.empty() ? "" : report.findings.front().message);
@@ -54,7 +53,7 @@ inline PackedGradients run_backward(const AttentionKernel& kernel, const PackedC
   return gradients;
 }
 
-/// One sequence as the last entry of a batch, of which nothing else is computed.
+/// One sequence as the last entry of a batch; no other entry is computed.
 class Alone {
  public:
   Alone(const AttentionKernel& kernel, const PackedCase& made, int sequence)

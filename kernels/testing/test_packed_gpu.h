@@ -1,4 +1,4 @@
-// What the tests of packed sequences on a GPU share, whatever kernel they are of.
+// Shared by the varlen tests of all kernels on a GPU.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -14,8 +14,8 @@
 
 namespace sparkbench {
 
-/// A packed problem's inputs in the memory of the GPU. The lengths are there alone: the host has no
-/// part in them.
+/// A varlen problem's inputs in GPU memory. cu_seqlens are only there: launches must not need them
+/// on the host.
 struct OnGpu {
   DeviceBuffer q, k, v, d_o, cu_seqlens_q, cu_seqlens_k;
   int batch;

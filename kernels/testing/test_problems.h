@@ -1,4 +1,4 @@
-// What the tests of the kernels share: the problems of a shape.
+// Shared by the kernels' tests: the problems of a shape.
 #pragma once
 
 #include <gtest/gtest.h>

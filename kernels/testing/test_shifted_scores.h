@@ -1,4 +1,4 @@
-// What the tests of shifted scores share. Softmax stays the same if one number is added to all
+// Shared by the tests of shifted scores. Softmax stays the same if one number is added to all
 // scores of a row, so results must not depend on it. The score of a key past the end is 0, since
 // its tile is filled up with zeros: where all true scores lie far below 0, it would outweigh them.
 #pragma once
@@ -28,7 +28,7 @@ namespace sparkbench {
 /// One for each sequence of a batch, in turn.
 inline constexpr float kShifts[] = {-1000.0f, -100.0f, -12.0f, 1000.0f};
 
-/// What the scores of a row are but for their shift.
+/// The scores of a row, up to their shift.
 enum class ScoreKind {
   kNormal,   // differ by about 1
   kAlike,    // the same for all keys

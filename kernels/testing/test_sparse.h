@@ -1,6 +1,6 @@
-// What the tests of patterns share: a problem and its passes on the emulated machine; and what a
-// pattern's attention is by its definition, in FP64, pair by pair, from a picture of what is
-// visible that no code of kernels/mask/pattern/ has drawn.
+// Shared by the tests of patterns: a problem and its passes on the emulated machine; and a
+// pattern's attention by its definition, in FP64, pair by pair, from a picture of the visible pairs
+// that no code of kernels/mask/pattern/ has drawn.
 #pragma once
 
 #include <cmath>
@@ -22,12 +22,12 @@ namespace sparkbench {
 
 struct PatternAttention {
   std::vector<double> o, lse, dq, dk, dv;
-  /// By how much an error of one in all of dP - D would change dQ and dK. Of a row with one key
+  /// By how much an error of one in all of dP - D would change dQ and dK. In a row with one key
   /// both are zero, and D's rounding error is not.
   std::vector<double> dq_slack, dk_slack;
 };
 
-/// Of contiguous tensors, one batch entry, which is the dropout mask's `entry`. Head h has the
+/// Takes contiguous tensors of one batch entry, which is the dropout mask's `entry`. Head h has the
 /// picture h % size.
 inline PatternAttention attention_by_pictures(const Problem& problem, const Half* q, const Half* k,
                                               const Half* v, const Half* d_o,
@@ -99,7 +99,7 @@ inline PatternAttention attention_by_pictures(const Problem& problem, const Half
   return out;
 }
 
-/// Of each union of a problem's pattern, pair by pair by the definition.
+/// The picture of each pattern of a problem's heads, pair by pair by the definition.
 inline std::vector<Picture> pictures_of(const Problem& problem) {
   const Pattern& pattern = problem.sparse->pattern;
   std::vector<Picture> pictures;
@@ -126,7 +126,7 @@ inline Problem with_pattern(Problem problem, const RandomPattern& drawn) {
   return problem;
 }
 
-/// What both passes of a kernel give.
+/// The outputs of both passes of a kernel.
 struct Passes {
   std::vector<Half> o, dq, dk, dv;
   std::vector<float> lse;

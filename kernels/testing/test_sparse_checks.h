@@ -1,4 +1,4 @@
-// What the tests of patterns on the emulated machine check: that a run is clean, the same bits as
+// Checks of the tests of patterns on the emulated machine: that a run is clean, the same bits as
 // another, and near a pattern's attention by its definition in FP64.
 #pragma once
 
@@ -70,7 +70,7 @@ inline double root_mean_square(const std::vector<double>& values) {
   return std::sqrt(squares / static_cast<double>(values.size()));
 }
 
-/// Of each pass that the kernel has.
+/// Checks each pass that the kernel has.
 inline void expect_as_by_pictures(std::string_view kernel, const Problem& problem,
                                   const std::vector<Picture>& pictures, bool is_deterministic) {
   const PatternRun made(kernel, problem);

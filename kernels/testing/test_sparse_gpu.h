@@ -1,5 +1,5 @@
-// What the tests of patterns on GPUs share: passes of a kernel with its lists on the GPU at hand,
-// and their bits against the emulated machine's with the arithmetic that the GPU has.
+// Shared by the tests of patterns on GPUs: passes of a kernel with block-sparse metadata on the
+// GPU, and their bits against the emulated machine's with the arithmetic that the GPU has.
 #pragma once
 
 #include <gtest/gtest.h>

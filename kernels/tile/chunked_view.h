@@ -1,5 +1,5 @@
-// A strided tensor as kernels take it: counted in chunks of 16 bytes, so that 32 bits tell any
-// place in it and a lane's address is one multiply-add away from one register.
+// A strided tensor as kernels take it: in chunks of 16 bytes, so that a 32-bit offset reaches any
+// chunk and a lane's address is one multiply-add away from one register.
 #pragma once
 
 #include <stdexcept>
@@ -29,7 +29,7 @@ struct ChunkedView {
     return first + static_cast<std::size_t>(chunk) * kChunkHalves;
   }
   SPARK_HD T* at(int b, int s, int h) const { return at_chunk(chunk(b, s, h)); }
-  /// From a row to the next, in halves.
+  /// The distance from a row to the next, in halves.
   SPARK_HD int row_stride() const { return static_cast<int>(row) * kChunkHalves; }
 };
 

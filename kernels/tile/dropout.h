@@ -3,8 +3,8 @@
 //
 // Element n of strand s of a step (layout.h), of key
 //   first key + 8 i + 2 * pair(lane, s) + e,  e = 0 or 1,
-// is bit 16 s + 8 e + i of the word, set if the element is dropped. Of 32 or 16 keys that are not
-// the first of 64 the word is shifted, so i counts from these.
+// is bit 16 s + 8 e + i of the word, set if the element is dropped. For 32 or 16 keys the word is
+// shifted, so that i counts from the first of them.
 #pragma once
 
 #include "kernels/base/planted_fault.h"
@@ -13,7 +13,8 @@
 
 namespace sparkbench {
 
-/// What pairs of probabilities are packed by (pack_scaled_halves) unless something is dropped.
+/// The byte permutation that packs a pair of probabilities (pack_scaled_halves) with nothing
+/// dropped.
 inline constexpr std::uint32_t kUpperHalves = 0x7632;
 
 /// Which of a lane's scores of kGroups groups of 16 rows, kApart rows apart, are dropped, for kKeys
@@ -24,13 +25,12 @@ struct TileDropout {
   static_assert(Layout::kStrands == 2, "a word has two strands of 16 elements");
   static_assert(Layout::kOtherRowLane == 0 || kGroups <= 2, "two lanes share so many blocks");
 
-  /// Of each group; until share(), the blocks that this lane draws for itself and for the lane with
-  /// the rows 8 below or above its own.
+  /// One word a group. Before share(): the blocks that this lane draws for itself and for the lane
+  /// with the rows 8 below or above its own.
   std::uint32_t word[kGroups];
 
-  /// Draws block b of kGroups, of the rows from first_row on. `params` have the dropout, and where
-  /// its offset is, which is loaded for each half of the draw: where no register is left to keep
-  /// it.
+  /// Draws block b of kGroups, for the rows from first_row on. Loads the dropout offset from
+  /// `params` for each half of the draw, for kernels without a register to keep it in.
   template <class Machine, class Params>
   SPARK_DEVICE void draw_block(Machine& machine, const Params& params, std::uint32_t batch_head,
                                int first_row, int first_key, int b) {
@@ -38,18 +38,19 @@ struct TileDropout {
     draw_block(params.dropout, offset, machine.lane(), batch_head, first_row, first_key, b);
   }
 
-  /// Once all are drawn: a word of its own for each group. All lanes of the warp call it together.
+  /// Call it once all blocks are drawn: it gives each group its word. All lanes of the warp call it
+  /// together.
   template <class Machine>
   SPARK_DEVICE void share(Machine& machine, int first_key) {
     if constexpr (Layout::kOtherRowLane != 0) exchange(machine);
     if constexpr (kKeys < 64) {
-      constexpr int kPlaces = 8 - kKeys / 8;  // of the first of kKeys among the 8 i of 64
+      constexpr int kPlaces = 8 - kKeys / 8;  // position of the first key among the 8 i of 64
 #pragma unroll
       for (std::uint32_t& of_group : word) of_group >>= first_key >> 3 & kPlaces;
     }
   }
 
-  /// All of them, by an offset that was loaded before.
+  /// All blocks, by an offset that was loaded before.
   template <class Machine>
   SPARK_DEVICE void draw(Machine& machine, const Dropout& dropout, const DropoutOffset& loaded,
                          std::uint32_t batch_head, int first_row, int first_key) {
@@ -87,8 +88,8 @@ struct TileDropout {
     }
   }
 
-  /// All bits of those of the pair of keys 8 i + 2 * pair + {0, 1} of a strand, as halves, that are
-  /// dropped: a bit of each is moved to where a permutation takes it for a sign.
+  /// For the pair of keys 8 i + 2 * pair + {0, 1} of a strand, as halves: all bits of those that
+  /// are dropped. Moves a bit of each to where a permutation takes it for a sign.
   template <class Machine>
   SPARK_DEVICE std::uint32_t dropped_halves(const Machine& machine, int group, int i,
                                             int strand) const {
@@ -97,9 +98,10 @@ struct TileDropout {
         SPARK_PLANTED(kDropoutStrandsSwapped, strand == 0, strand != 0) ? 0x9988u : 0xbbaau);
   }
 
-  /// How the pair of keys 8 i + 2 * pair + {0, 1} of a strand is packed (pack_scaled_halves), in
-  /// the lower 16 bits. It takes bytes 2 and 3 of a number, or where it is dropped the sign of
-  /// byte 3 twice, which is 0. One multiplication makes those of both strands.
+  /// The byte permutation that packs the pair of keys 8 i + 2 * pair + {0, 1} of a strand
+  /// (pack_scaled_halves), in the lower 16 bits. It selects bytes 2 and 3 of a number, or, if it is
+  /// dropped, twice the sign of byte 3, which is 0. One multiplication makes the selectors of both
+  /// strands.
   SPARK_DEVICE std::uint32_t selector(int group, int i, int strand) const {
     constexpr std::uint32_t kDropped = 0x89;  // makes 2 and 3 to 0xb, 6 and 7 to 0xf
     constexpr std::uint64_t kKept = std::uint64_t{kUpperHalves} << 32 | kUpperHalves << 16;

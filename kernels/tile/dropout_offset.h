@@ -1,6 +1,5 @@
-// A call's offset of the dropout mask (kernels/problem/dropout.h) where kernels find it: in memory
-// of the device, so that a CUDA graph draws another mask each time it is replayed, or in the
-// parameters.
+// A call's offset of the dropout mask (kernels/problem/dropout.h): in device memory, so that each
+// replay of a CUDA graph draws another mask, or in the parameters.
 #pragma once
 
 #include "kernels/base/planted_fault.h"
@@ -8,7 +7,7 @@
 
 namespace sparkbench {
 
-/// Of ForwardParams or BackwardParams, by a load that all lanes share.
+/// The offset of ForwardParams or BackwardParams, by a load that all lanes share.
 template <class Machine, class Params>
 SPARK_DEVICE DropoutOffset dropout_offset(Machine& machine, const Params& params) {
   if (SPARK_PLANTED(kDropoutOffsetIgnored, params.dropout_offset == nullptr, true))
@@ -16,7 +15,7 @@ SPARK_DEVICE DropoutOffset dropout_offset(Machine& machine, const Params& params
   return machine.template load_global<DropoutOffset>(params.dropout_offset);
 }
 
-/// The same, loaded by each call: the compiler keeps nothing from one to the next.
+/// The same, loaded by each call: the compiler keeps nothing from one call to the next.
 template <class Machine, class Params>
 SPARK_DEVICE DropoutOffset dropout_offset_anew(Machine& machine, const Params& params) {
   if (SPARK_PLANTED(kDropoutOffsetIgnored, params.dropout_offset == nullptr, true))

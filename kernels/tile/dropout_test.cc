@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::uint32_t kHead = 5;
 
-/// What a kernel's parameters say of dropout.
+/// The part of a kernel's parameters that dropout reads.
 struct Params {
   Dropout dropout;
   const DropoutOffset* dropout_offset = nullptr;
@@ -78,7 +78,7 @@ void expect_packed() {
     for (int group = 0; group < 2; ++group) {
       for (int i = 0; i < 8; ++i) {
         for (int strand = 0; strand < 2; ++strand) {
-          // Keys 8 i + {0, 1}: of the step and the element which has them.
+          // Keys 8 i + {0, 1}: the step and the element that have them.
           const int step = 8 * i / Layout::kStepKeys;
           const int n = 8 * i % Layout::kStepKeys / 8 * 2;
           const int first = Layout::element(strand, n), second = Layout::element(strand, n + 1);

@@ -1,6 +1,6 @@
-// Where a block of a forward kernel stands, and what its rows are divided by at the end. A Config
-// has kBlockM, the query rows of a block, and kIsPacked, whether sequences are packed
-// (work_list.h), and kIsSparse, whether the mask is a pattern (sparse_list.h); for the end a
+// The rows and the sequence of a block of a forward kernel, and the division of its rows by l at
+// the end. A Config has kBlockM, the query rows of a block; kIsPacked, whether sequences are varlen
+// (work_list.h); and kIsSparse, whether the mask is a pattern (sparse_list.h). For the end it has a
 // Layout, a Scale and kHasDropout.
 #pragma once
 
@@ -13,24 +13,24 @@ namespace sparkbench {
 /// Which query rows of which head a block computes.
 struct ForwardBlock {
   int batch, head, first_row;    // of a tensor; the row, in its sequence
-  int sequence;                  // batch, or of those that are packed
+  int sequence;                  // batch, or index of the varlen sequence
   int first_q = 0, first_k = 0;  // where this begins in its tensors
   int part_row = kNoPart;        // first_part_row(), once it is asked for
 
-  /// As dropout counts.
+  /// Its (sequence, head) index in the dropout mask.
   SPARK_DEVICE std::uint32_t batch_head(const ForwardParams& params) const {
     return static_cast<std::uint32_t>(
         SPARK_PLANTED(kDropoutOfFirstEntry, sequence * params.heads + head, head));
   }
-  /// Whose keys and values it reads.
+  /// The head of K and V that it reads.
   SPARK_DEVICE int key_head(const ForwardParams& params) const {
     return SPARK_PLANTED(kKeyHeadModulo, params.groups.key_head(head),
                          head % (params.heads / params.groups.size));
   }
 };
 
-/// Cheap enough to be called anew where its results are wanted: what is kept through the key loop
-/// takes registers that the loop lacks.
+/// Cheap enough to be called again where its results are used: keeping them through the key loop
+/// would take registers that the loop lacks.
 template <class Config, class Machine>
 SPARK_DEVICE ForwardBlock locate_block(Machine& machine, const ForwardParams& params) {
   if constexpr (Config::kIsPacked) {
@@ -50,7 +50,7 @@ SPARK_DEVICE ForwardBlock locate_block(Machine& machine, const ForwardParams& pa
   return {batch, machine.block(1), tile * Config::kBlockM, batch};
 }
 
-/// Whether the block is one of those that packed sequences have at most, and these have not.
+/// Whether the block has no work: a varlen grid is sized for the most blocks that there can be.
 template <class Config, class Machine>
 SPARK_DEVICE bool is_without_work(Machine& machine, const ForwardParams& params) {
   if constexpr (Config::kIsPacked) {
@@ -77,8 +77,8 @@ SPARK_DEVICE Range rows_of_block(Machine& machine, const ForwardParams& params) 
   return {first_row, first_row + Config::kBlockM};
 }
 
-/// The keys that some row of the block sees. Of a pattern they lie apart, and these are *places*:
-/// tile i of all that are listed is kBlockN places from kBlockN i on.
+/// The keys that some row of the block sees. For block-sparse kernels, positions in the tile list
+/// instead: tile i of all listed ones is the kBlockN positions from kBlockN i on.
 template <class Config, class Machine>
 SPARK_DEVICE Range keys_of_block(Machine& machine, const ForwardParams& params) {
   if constexpr (Config::kIsSparse) {
@@ -87,8 +87,8 @@ SPARK_DEVICE Range keys_of_block(Machine& machine, const ForwardParams& params) 
   return mask_of_block<Config>(machine, params).keys_of_any(rows_of_block<Config>(machine, params));
 }
 
-/// l = the row sums over every lane, and what O must be multiplied by: 1 / l, times 1 / (1 - p)
-/// where values were dropped. A row that saw no key has l = 0 and gets O = 0; a NaN stays.
+/// l = the row sums over every lane, and the factor of O: 1 / l, times 1 / (1 - p) with dropout. A
+/// row that saw no key has l = 0 and gets O = 0; a NaN stays.
 template <class Config, class Machine>
 SPARK_DEVICE void normalization(
     Machine& machine, const ForwardParams& params,

@@ -1,4 +1,4 @@
-// What a forward kernel is launched with: the same on a GPU and on the emulated machine.
+// The launch parameters of a forward kernel: the same on a GPU and on the emulated machine.
 #pragma once
 
 #include "kernels/base/planted_fault.h"
@@ -11,8 +11,8 @@
 
 namespace sparkbench {
 
-/// Blocks of rows that see more keys start first where the last rows are these, so that short ones
-/// fill the last wave: block b of a head then has the b-th of its tiles of rows from the end.
+/// Whether tiles of rows are launched from the last to the first. If the last rows see more keys,
+/// their blocks then start first, and short ones fill the last wave.
 inline bool launches_last_tile_first(const KeyMask& mask) { return mask.grows(); }
 
 /// If Config::kIsPacked, the tensors are varlen (kernels/problem/packed.h). If Config::kIsSparse,
@@ -30,13 +30,13 @@ struct ForwardParams {
   Dropout dropout;
   int head_chunks;                      // of a tensor's row
   const DropoutOffset* dropout_offset;  // null: dropout.offset
-  const WorkItem* items = nullptr;      // of packed sequences, whose lengths in `mask` are totals
-  SparseLists sparse = {};              // of a pattern, beside which `mask` is full
-  ChunkedView<Half> part_o = {};        // of its parts (sparse_list.h): [batch, part_rows, heads,
-  float* part_lse = nullptr;            // head_dim], and [batch, heads, part_rows]
+  const WorkItem* items = nullptr;      // varlen; the lengths in `mask` are totals
+  SparseLists sparse = {};              // block-sparse; `mask` is then full
+  ChunkedView<Half> part_o = {};  // partial results of splits (sparse_list.h): [batch, part_rows,
+  float* part_lse = nullptr;      // heads, head_dim], and [batch, heads, part_rows]
   int part_rows = 0;
-  /// is_last_tile_first as a word, which an instruction compares in place: for a Config whose
-  /// kKeepsTileOrder is false, because it has no register for a truth value.
+  /// is_last_tile_first as a word that an instruction compares directly, for a Config whose
+  /// kKeepsTileOrder is false, because it has no register for a predicate.
   std::uint32_t tile_order_word = 0;
 };
 

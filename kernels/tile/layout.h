@@ -1,6 +1,6 @@
-// What the headers of this folder ask of a Layout: which rows and keys of a tile of scores a lane
-// holds, and in what. They are templates over it and know no instruction; each tensor core's folder
-// has its own (volta/tile/quad_grid.h).
+// A Layout says which rows and keys of a tile of scores a lane holds, and in which fragment
+// elements. This folder's headers are templates over it and independent of the instruction; each
+// tensor core's folder has its own Layout (volta/tile/quad_grid.h).
 //
 // A lane's scores of a step (kStepKeys keys) are kElements numbers in one Fragment, in kStrands
 // strands: the elements of a strand are of one row, and of keys that one block of the dropout
@@ -17,10 +17,10 @@
 //   slot(strand)                      which of the lane's rows the strand belongs to
 //   row(lane, slot)                   that row, from the first of the fragment's
 //   pair(lane, strand)                0 .. 3
-//   kOtherRowLane                     what the number of the lane differs by which has the rows 8
-//                                     below or above this lane's: it has them if bit 3 of row() is
-//                                     set. 0 if one lane has both: strand 0 the first row, strand 1
-//                                     the one 8 below, of one pair
+//   kOtherRowLane                     the XOR mask that leads to the lane with the rows 8 below or
+//                                     above this lane's; bit 3 of row() tells the two apart.
+//                                     0 if one lane has both: strand 0 the first row, strand 1 the
+//                                     one 8 below, of one pair
 //   widen(machine, fragment, value)   the elements as floats
 //   hide(fragment, element)           sets an element to -inf
 //   largest(machine, scores, value)   of each row of this lane's, over some steps; of LazyRows'
@@ -32,7 +32,7 @@
 
 namespace sparkbench {
 
-/// A number for each row that a lane holds of kGroups fragments' rows.
+/// A number for each row that a lane holds in kGroups fragments.
 template <class Layout, int kGroups>
 struct RowValues {
   float of[kGroups][Layout::kRowsPerLane];

@@ -1,12 +1,12 @@
 // m and l of a warp's rows over the tiles of keys, m raised only where it must be.
 //
-// The softmax is the same by any m near the largest score so far: P of that one is then not 1, but
-// it neither overflows nor comes near 0. So m stays until a score exceeds it by so much that P
-// would be above 2^kSlackLog2. Of most tiles none does, and then nothing is rescaled
-// (FlashAttention-4, Zadouri et al.). Nor are the rows' largest scores asked for then. Whether one
-// may exceed m each lane can tell of its own scores, and a vote of all lanes; and it need not tell
-// exactly: 0 may stand for scores below it, so that floats are compared as integers, three at a
-// time. Only then do lanes tell each other.
+// The softmax is the same by any m near the largest score so far: P of that score is then not 1,
+// but neither overflows nor comes near 0. So m stays until a score exceeds it by so much that P
+// would be above 2^kSlackLog2. In most tiles no score does, and nothing is rescaled
+// (FlashAttention-4, Zadouri et al.), nor are the row maxima reduced. Whether a score may exceed m
+// is a vote over all lanes, each of which checks its own scores. The check may be inexact: 0 may
+// stand for scores below it, so that floats are compared as integers, three at a time. Only if the
+// vote says so do lanes exchange maxima.
 //
 // When m of a row rises, and to what, depends on this row's scores and on the tiles that they come
 // in, not on the other rows of the warp.
@@ -16,9 +16,9 @@
 
 namespace sparkbench {
 
-/// Of every row in each lane that holds scores of it, l over that lane's own keys, as LaneRows. P
-/// is at most 2^kSlackLog2 times 2^kLog2 of Scale: fp16 holds 2^16, and P loses nothing by being
-/// large.
+/// m and l of every row, in each lane that holds scores of it; l is over that lane's own keys, as
+/// in LaneRows. P is at most 2^kSlackLog2 times 2^kLog2 of Scale, below fp16's 2^16; fp16 is as
+/// precise for large P as for small.
 template <class Layout, int kGroups, class Scale>
 class LazyRows : LaneRows<Layout, kGroups, Scale> {
   using Base = LaneRows<Layout, kGroups, Scale>;
@@ -28,9 +28,9 @@ class LazyRows : LaneRows<Layout, kGroups, Scale> {
   static constexpr float kSlackLog2 = 8.0f;
   static_assert(Scale::kLog2 == 0.0f && Scale::kOfHalves == 1.0f, "P is fp16 as it is");
 
-  /// Whether m of a row of the warp may have to rise, `largest` a tile's largest scores of this
-  /// lane, or 0 where they are below. The same in all lanes. Yes, too, of rows whose scores are all
-  /// far below 0, or that have seen no key yet.
+  /// Whether m of a row of the warp may have to rise; the same in all lanes. `largest` has this
+  /// lane's largest scores of a tile, or 0 where they are below. Also true for rows whose scores
+  /// are all far below 0, or that have seen no key yet.
   template <class Machine>
   SPARK_DEVICE bool may_rise(Machine& machine, const Values& largest, float scale_log2) const {
     bool is_exceeded = false;
@@ -44,8 +44,8 @@ class LazyRows : LaneRows<Layout, kGroups, Scale> {
     return machine.ballot(is_exceeded) != 0;
   }
 
-  /// m of the rows that must, `largest` the largest scores of this lane. Gives what earlier outputs
-  /// are multiplied by, 1 of the other rows.
+  /// Raises m of the rows that need it, `largest` being this lane's largest scores. Returns what
+  /// earlier outputs are multiplied by, 1 for the other rows.
   template <class Machine>
   SPARK_DEVICE Values raise(Machine& machine, const Values& largest, float scale_log2) {
     Values rescale;

@@ -19,8 +19,8 @@ using Rows = LazyRows<Layout, 1, PlainProbabilities>;
 constexpr int kTiles = 6, kSteps = 2, kTileKeys = kSteps * Layout::kStepKeys, kRows = 16;
 constexpr float kScaleLog2 = 0.7f;
 
-/// How scores go on from tile to tile: they fall, rise within the slack, by it in three tiles, by
-/// more than it in each, or are there from the third tile on.
+/// How scores change from tile to tile: they fall, rise within the slack, exceed it once in three
+/// tiles, exceed it in each, or exist only from the third tile on.
 enum class Trend { kFalling, kRisingLittle, kRising, kRisingFar, kLate };
 constexpr int kTrends = 5;
 
@@ -43,11 +43,11 @@ float score_of(Trend trend, int row, int key) {
 
 struct OfRow {
   float m = 0.0f, row_sum = 0.0f, largest_p = 0.0f;
-  int looks = 0, rises = 0;  // behind the first tile: of the warp, and of its first row
+  int looks = 0, rises = 0;  // after the first tile: of the warp, and of its first row
 };
 
-/// Of each row by `trend_of` it, over all tiles. An output of 1 for each key goes along, whose
-/// rescaled sum is the row's.
+/// The result of each row over all tiles, with the scores that trend_of() chooses. An output of 1
+/// for each key goes along, so that its rescaled sum is the row's.
 template <class TrendOf>
 std::vector<OfRow> walk(TrendOf trend_of) {
   std::vector<OfRow> result(kRows);
@@ -127,12 +127,12 @@ TEST(LazyRows, RiseOnlyWhereScoresExceedThemByFar) {
   EXPECT_EQ(of_trend(Trend::kRising).rises, 1);
   EXPECT_EQ(of_trend(Trend::kRising).looks, 1);
   EXPECT_EQ(of_trend(Trend::kRisingFar).rises, kTiles - 1);
-  // Far below 0 they are looked at in each tile.
+  // Scores far below 0 are checked in each tile.
   EXPECT_EQ(of_trend(Trend::kLate).looks, kTiles - 1);
   EXPECT_EQ(of_trend(Trend::kLate).rises, 1);
 }
 
-/// P of 2^8 is the largest that there may be.
+/// P of 2^8 is the largest that is allowed.
 TEST(LazyRows, AllowPOfTheirSlackAndNoMore) {
   run({}, [&](EmulatedMachine& machine) {
     constexpr float kOf2 = 1.0f, kFirst = 3.0f;  // scale_log2, and the first score
@@ -163,7 +163,7 @@ TEST(LazyRows, AreTheSameWhateverOtherRowsSee) {
   EXPECT_EQ(among_others[6].row_sum, among_likes[6].row_sum);
 }
 
-/// Nothing was seen: zeros, as of LaneRows.
+/// No key was seen: zeros, as in LaneRows.
 TEST(LazyRows, OfNoKeyHaveNoSum) {
   run({}, [&](EmulatedMachine& machine) {
     Rows rows;

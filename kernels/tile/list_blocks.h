@@ -1,10 +1,10 @@
-// Lists the blocks of packed sequences (work_list.h), those with most to do first: a counting sort
-// by how many keys, or rows, a block walks, in one block of threads, so that its order is the same
-// in every run:
+// Lists the blocks of varlen sequences (work_list.h), those with most to do first: a counting sort
+// by how many keys, or rows, a block visits. One block of threads does it, so that the order is the
+// same in every run:
 //   1  each sequence's blocks, and where they begin among all
-//   2  how many blocks of each length class a thread has, of as many blocks as the others
+//   2  how many blocks of each length class a thread has; threads have equally many blocks
 //   3  where each class of each thread begins in the list
-//   4  the blocks to their places
+//   4  the blocks to their indices
 #pragma once
 
 #include <cstring>
@@ -34,8 +34,8 @@ struct WorkListsParams {
 inline constexpr int kListThreads = 256;
 inline constexpr int kLengthClasses = 32;
 
-/// All of the block's shared memory. A thread's counts lie in a column, and every 32 numbers have a
-/// gap behind them, so that rows are scanned without bank conflicts.
+/// All of the block's shared memory. A thread's counts are a column, and every 32 numbers are
+/// followed by a gap, so that rows are scanned without bank conflicts.
 struct ListTiles {
   static constexpr int kCounts = kLengthClasses * kListThreads;
 
@@ -95,7 +95,7 @@ class BlockLister {
     machine_.store_global(&params_.items[place].walk, bits[2]);
   }
 
-  /// Rows of a sequence in its packed tensor, and none outside of it, whatever the offsets are.
+  /// Rows of a sequence in its varlen tensor, clamped to it whatever the offsets are.
   SPARK_DEVICE Range rows(const int* cu_seqlens, int sequence, int total) {
     const int begin = least_of(most_of(load(&cu_seqlens[sequence]), 0), total);
     return {begin, least_of(most_of(load(&cu_seqlens[sequence + 1]), begin), total)};
@@ -110,8 +110,8 @@ class BlockLister {
     return (length + params_.block_rows - 1) / params_.block_rows;
   }
 
-  /// The sum of what the threads before this one have, all of them calling. The last thread's sum
-  /// with its own is that of all.
+  /// The exclusive prefix sum of `value` over the block's threads; all of them call it. The last
+  /// thread's sum plus its own value is the total.
   SPARK_DEVICE int sum_before(int value) {
     int sum = value, from = 0;
     store(&tiles_.sum[0][thread()], sum);
@@ -154,7 +154,7 @@ class BlockLister {
     while (longest >> shift_ >= kLengthClasses) ++shift_;
   }
 
-  /// The sequence that has block `index` of all, of which there is one.
+  /// The sequence of block `index` of all; there is one.
   SPARK_DEVICE int sequence_of(int index) {
     int first = 0, end = params_.batch;
     while (end - first > 1) {
@@ -192,7 +192,7 @@ class BlockLister {
     }
   }
 
-  /// The keys, or rows, that a block goes over, and those of them that all of it sees.
+  /// The keys, or rows, that a block visits, and those of them that all of it sees.
   SPARK_DEVICE Range walked(const KeyMask& mask, int first_row) const {
     const Range own = {first_row, least_of(first_row + params_.block_rows, length_of(mask))};
     if (own.is_empty()) return {0, 0};
@@ -224,7 +224,7 @@ class BlockLister {
   Machine& machine_;
   const WorkListParams& params_;
   ListTiles& tiles_;
-  int shift_ = 0;  // from what a block walks to its class
+  int shift_ = 0;  // from the length that a block walks to its length class
 };
 
 /// The kernel: a list for each of its blocks, of kListThreads threads.

@@ -1,5 +1,5 @@
-// The C fragment of mma.m16n8k16 in FP32 as a Layout (layout.h): 16 rows and 8 keys a step. What a
-// warp has of a wgmma's accumulators are the same fragments, side by side.
+// The C fragment of mma.m16n8k16 in FP32 as a Layout (layout.h): 16 rows and 8 keys per step. A
+// warp's accumulators of a wgmma are the same fragments, adjacent.
 #pragma once
 
 #include <cmath>
@@ -48,7 +48,7 @@ struct M16n8k16Layout {
       }
     }
   }
-  /// The same, or 0 where all are below, in half of the instructions.
+  /// The same, or 0 if all are below 0, in half of the instructions.
   template <class Machine, int kSteps>
   SPARK_DEVICE static void largest_from_zero(const Machine& machine,
                                              const Fragment (&score)[kSteps],

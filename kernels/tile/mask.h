@@ -9,10 +9,10 @@
 
 namespace sparkbench {
 
-/// `mask` tells the keys of a row as KeyMask does.
 /// Calls hide(step, element) for each score whose row does not see its key: the rows of a fragment
-/// from first_row on, kSteps steps of keys from first_key on. A row's keys come as words of bits,
-/// of which a score's is at the same place for every lane.
+/// from first_row on, kSteps steps of keys from first_key on. `mask` tells a row's keys as KeyMask
+/// does. A row's keys become mask bits, in which a score's bit has the same position for every
+/// lane.
 template <class Layout, int kSteps, class Mask, class Hide>
 SPARK_DEVICE void hide_scores(const Mask& mask, int lane, int first_row, int first_key, Hide hide) {
   constexpr int kWords = (kSteps * Layout::kStepKeys + 31) / 32;
@@ -52,8 +52,8 @@ SPARK_DEVICE void mask_scores(typename Layout::Fragment (&score)[kSteps], const 
                               [&](int step, int i) { Layout::hide(score[step], i); });
 }
 
-/// Calls hide(step, element) as hide_scores() does, for the keys of which is_hidden(key, bound)
-/// tells it. `bound` and `key` count from a lane's first key; bound_of(row) is a row's.
+/// Calls hide(step, element) as hide_scores() does, for the keys for which is_hidden(key, bound)
+/// holds. `bound` and `key` count from a lane's first key; bound_of(row) is a row's bound.
 template <class Layout, int kSteps, class BoundOf, class IsHidden, class Hide>
 SPARK_DEVICE void hide_by_bound(int lane, int first_row, int first_key, BoundOf bound_of,
                                 IsHidden is_hidden, Hide hide) {
@@ -73,10 +73,9 @@ SPARK_DEVICE void hide_by_bound(int lane, int first_row, int first_key, BoundOf 
   }
 }
 
-/// Calls hide(group, step, element) for the keys before those that a row sees and for those behind
-/// them, which `mask` tells by its begin() and end() of a row, as KeyMask does, of kGroups
-/// fragments of rows from first_row(group) on. The keys `seen` are seen by all of these rows, so
-/// that on their side nothing is compared.
+/// Calls hide(group, step, element) for the keys before and after those that a row sees, by begin()
+/// and end() of `mask`, as KeyMask has them, for kGroups fragments of rows from first_row(group)
+/// on. All of these rows see the keys `seen`, so that nothing is compared on their side.
 template <class Layout, int kSteps, int kGroups, class Mask, class FirstRow, class Hide>
 SPARK_DEVICE void hide_outside(const Mask& mask, const Range& seen, int lane, FirstRow first_row,
                                int first_key, Hide hide) {

@@ -12,8 +12,8 @@
 namespace sparkbench {
 namespace {
 
-/// A tile at every place where masks cut it differently, in registers and in accumulators, and by
-/// what lies before and behind a row's keys.
+/// A tile at every position where masks cross it differently, in registers and in accumulators, and
+/// by the keys before and after a row's own.
 template <class Layout, int kKeys>
 void expect_hidden(const MaskSpec& spec) {
   constexpr int kSteps = kKeys / Layout::kStepKeys;
@@ -56,7 +56,7 @@ TEST(TileMask, HidesWhatARowDoesNotSee) {
   }
 }
 
-/// The calls for each of a lane's scores of two groups of rows, where all of them see `seen`.
+/// The calls for each of a lane's scores of two groups of rows, if all of these see `seen`.
 std::array<int, 2> calls_outside(const KeyMask& mask, const Range& seen, int first_key) {
   std::array<int, 2> calls{};
   hide_outside<GridLayout<Accumulator::kFp32>, 2, 2>(
@@ -67,11 +67,11 @@ std::array<int, 2> calls_outside(const KeyMask& mask, const Range& seen, int fir
 
 TEST(TileMask, ComparesOnTheSideAloneWhereARowSeesNotAll) {
   const KeyMask window = make_key_mask(MaskSpec::window(32), 128, 128);
-  // Of keys 64, 65, 72, 73, 80, 81, 88 and 89, which lane 0 has of two steps, its rows 64 and 66
-  // see one and two, 80 and 82 five and six.
+  // Lane 0 has keys 64, 65, 72, 73, 80, 81, 88 and 89 of two steps. Its rows 64 and 66 see one and
+  // two of them, 80 and 82 five and six.
   const Range seen = window.keys_of_all({64, 96});
   EXPECT_EQ(calls_outside(window, seen, 64), (std::array{13, 5}));
-  // What is said to be seen is not compared with.
+  // Keys that are said to be seen are not compared.
   EXPECT_EQ(calls_outside(window, {0, 128}, 64), (std::array{0, 0}));
   EXPECT_EQ(calls_outside(window, {64, seen.end}, 64), (std::array{13, 5}));
   EXPECT_EQ(calls_outside(window, {seen.begin, 96}, 32), calls_outside(window, {96, 96}, 32));

@@ -1,5 +1,5 @@
-// The kernels behind a launch some of whose blocks had a part of their tiles each (sparse_list.h):
-// what parts have of the same rows together, as merge_passes.h has it for passes over all rows.
+// Split-KV's combine kernels for a launch in which several blocks share a row's tiles
+// (sparse_list.h), with the formulas of merge_passes.h.
 #pragma once
 
 #include "kernels/base/planted_fault.h"
@@ -8,15 +8,15 @@
 
 namespace sparkbench {
 
-/// Grid: kMergeRows rows each of the rows that parts share, heads, batch.
+/// Grid: kMergeRows rows each of the split rows, heads, batch.
 struct SplitRows {
   const SparseSplit* splits;
   int block_rows;  // of a part
-  int seqlen;      // of what is written; rows past it are nobody's
-  int part_rows;   // of all parts
+  int seqlen;      // of the output; rows past it are not written
+  int part_rows;   // in all splits
 };
 
-/// Forward: (O, LSE) of parts over disjoint keys.
+/// Forward: (O, LSE) of splits over disjoint keys.
 struct MergePartsParams {
   SplitRows rows;
   int heads, head_chunks;
@@ -26,7 +26,7 @@ struct MergePartsParams {
   float* lse;  // [batch, heads, seqlen]
 };
 
-/// Backward: gradients of parts, added in FP32 and rounded once.
+/// Backward: gradients of splits, added in FP32 and rounded once.
 struct SumPartsParams {
   SplitRows rows;
   int head_chunks;
@@ -34,7 +34,7 @@ struct SumPartsParams {
   ChunkedView<Half> x;
 };
 
-/// A thread's row, where the first part has it, how many parts there are, and its first chunk.
+/// A thread's row, its row in the first split, how many splits there are, and its first chunk.
 struct PartRow {
   int batch, head, row, part_row, parts, chunk;
 };

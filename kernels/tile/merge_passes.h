@@ -1,11 +1,11 @@
-// Where a pattern's pass over residues (mask/pattern/mask_passes.h) has the log-sum-exp of a token,
-// and the kernels around such passes, of one go over the rows each: what a pass backward reads, and
-// what the results of several passes are together.
+// Kernels around the strided passes of a pattern (mask/pattern/mask_passes.h), each of which goes
+// over all rows: what a backward pass reads, and the combination of several passes' results.
+// ViewedRows is where a pass has the log-sum-exp of a token.
 //
-// Of passes over disjoint keys with (O_i, LSE_i) the whole has
+// Passes over disjoint keys with (O_i, LSE_i) combine to
 //   LSE = log(sum(exp(LSE_i))),   O = sum(exp(LSE_i - LSE) O_i)
-// (FlashAttention-2, section 2.3.1's merge of partial results; flash decoding's), and gradients
-// are sums, of passes that are given the whole's O and LSE.
+// as in split-KV (FlashAttention-2, section 2.3.1; flash decoding). Gradients are sums over the
+// passes, each of which is given the combined O and LSE.
 #pragma once
 
 #include <cmath>
@@ -21,15 +21,15 @@ namespace sparkbench {
 /// Passes that are merged, at most.
 inline constexpr int kMostMerged = 4;
 
-/// A pass's rows, as its launches have them one behind the other: each [entries, heads, lines], of
-/// which the entries are residues of a batch entry, or the batch's entries of a residue.
+/// Rows of a pass, as its launches have them one after the other: each [entries, heads, lines]. The
+/// entries are residues of a batch entry, or batch entries of a residue.
 struct ViewedRows {
   int batch, heads;
   int stride, whole;  // residues below `whole` have `lines` tokens, others one less
   int lines;
   bool has_entries_of_batch;
 
-  /// Of head h of a batch entry's token.
+  /// Index of head h of a batch entry's token.
   SPARK_HD std::size_t at(int b, int h, int token) const {
     const int line = token / stride, residue = token - line * stride;
     const bool is_whole = residue < whole;
@@ -44,21 +44,21 @@ struct ViewedRows {
                static_cast<std::size_t>(own_lines) +
            static_cast<std::size_t>(line);
   }
-  /// Of so many residues of so many lines.
+  /// How many elements there are in that many residues of `of_lines` lines each.
   SPARK_HD std::size_t elements(int residues, int of_lines) const {
     return static_cast<std::size_t>(batch) * static_cast<std::size_t>(heads) *
            static_cast<std::size_t>(residues) * static_cast<std::size_t>(of_lines);
   }
 };
 
-/// Rows and threads of a block; of a row, kLanesOfRow threads take a chunk of 16 bytes each at a
-/// time.
+/// Rows and threads of a block. kLanesOfRow threads share a row, each taking a chunk of 16 bytes at
+/// a time.
 inline constexpr int kMergeThreads = 128;
 inline constexpr int kLanesOfRow = 8;
 inline constexpr int kMergeRows = kMergeThreads / kLanesOfRow;
 
-/// Tiles of kMergeRows rows, one of each head after the other: side by side on the chip are rows
-/// that lie side by side in memory, where pages of it are open.
+/// Tiles of kMergeRows rows, the heads of a tile one after the other, so that concurrent blocks
+/// read adjacent memory, whose DRAM pages are open.
 struct MergeBlocks {
   int heads;
 
@@ -68,18 +68,18 @@ struct MergeBlocks {
   SPARK_HD int tile(int block) const { return block / heads; }
 };
 
-/// Forward: the passes' results together. Grid: MergeBlocks, 1, batch.
+/// Forward: combines the passes. Grid: MergeBlocks, 1, batch.
 struct MergeParams {
   int passes, heads, seqlen, head_chunks;
   ViewedRows rows[kMostMerged];
-  const float* lse[kMostMerged];  // as `rows` has it
-  /// Of passes behind the first, whose O is in `o`.
+  const float* lse[kMostMerged];  // in the order of `rows`
+  /// O of the second and later passes; the first pass's is in `o`.
   ChunkedView<const Half> more[kMostMerged - 1];
   ChunkedView<Half> o;
   float* whole_lse;  // [batch, heads, seqlen]
 };
 
-/// Backward: LSE as a pass has it. Grid: tiles of kMergeThreads rows, heads, batch.
+/// Backward: LSE in the order of a pass. Grid: tiles of kMergeThreads rows, heads, batch.
 struct GatherParams {
   int heads, seqlen;
   ViewedRows rows;
@@ -87,8 +87,8 @@ struct GatherParams {
   float* lse;
 };
 
-/// Backward: x += the passes' gradients behind the first, in FP32, rounded once. Grid: MergeBlocks,
-/// 1, batch.
+/// Backward: x += the gradients of the later passes, in FP32, rounded once. Grid: MergeBlocks, 1,
+/// batch.
 struct SumParams {
   int parts, heads, seqlen, head_chunks;
   ChunkedView<const Half> more[kMostMerged - 1];
@@ -172,7 +172,7 @@ SPARK_DEVICE void merge_passes(Machine& machine, const MergeParams& params) {
   }
 }
 
-/// A thread a row: of kMergeThreads rows a block.
+/// One thread a row, kMergeThreads rows a block.
 template <class Machine>
 SPARK_DEVICE void gather_lse(Machine& machine, const GatherParams& params) {
   const int batch = machine.block(2), head = machine.block(1);

@@ -1,5 +1,5 @@
 // Probabilities as fp16 without the conversion unit. Volta converts fp32 to fp16 on the same pipe
-// as exp2, at 8 cycles a warp; integer instructions have room to spare.
+// as exp2, at 8 cycles per warp; integer instructions have room to spare.
 //
 // A float of value v in [2^-126, 2^-96) has an exponent field below 32: its bits, shifted right by
 // 13, are the fp16 number v * 2^112. So softmax computes its exponentials times 2^kProbabilityLog2,
@@ -22,9 +22,9 @@ struct ProbabilityScale;
 
 template <>
 struct ProbabilityScale<Accumulator::kFp32> {
-  static constexpr float kLog2 = -97.0f;       // of what exp2 gives over p
-  static constexpr float kInverse = 0x1p97f;   // p over what exp2 gives
-  static constexpr float kOfHalves = 0x1p15f;  // of the fp16 numbers over p
+  static constexpr float kLog2 = -97.0f;       // log2 of what exp2 returns over p
+  static constexpr float kInverse = 0x1p97f;   // p over what exp2 returns
+  static constexpr float kOfHalves = 0x1p15f;  // the fp16 numbers over p
   SPARK_HD static float packable(float value) { return value; }
 };
 
@@ -36,7 +36,7 @@ struct ProbabilityScale<Accumulator::kFp16> {
   SPARK_HD static float packable(float value) { return value * 0x1p-112f; }
 };
 
-/// Probabilities as they are, for chips that convert fp32 to fp16 beside exp2.
+/// Unscaled probabilities, for chips that convert fp32 to fp16 on another pipe than exp2.
 struct PlainProbabilities {
   static constexpr float kLog2 = 0.0f, kInverse = 1.0f, kOfHalves = 1.0f;
 };
@@ -52,7 +52,7 @@ template <class Machine>
 SPARK_DEVICE std::uint32_t pack_scaled_halves(const Machine& machine, float low, float high) {
   return machine.upper_halves(scaled_half_bits(low), scaled_half_bits(high));
 }
-/// The same, or 0 for either of them, by TileDropout::selector().
+/// The same, with 0 for those that are dropped, by TileDropout::selector().
 template <class Machine>
 SPARK_DEVICE std::uint32_t pack_scaled_halves(const Machine& machine, float low, float high,
                                               std::uint32_t selector) {

@@ -1,4 +1,4 @@
-// What the backward pass needs of each query row, prepared once for all blocks of keys.
+// The statistics of each query row for the backward pass, prepared once for all key blocks.
 #pragma once
 
 #include <cmath>
@@ -9,7 +9,7 @@
 
 namespace sparkbench {
 
-/// Of one query: what softmax_gradient.h subtracts.
+/// One query's: the terms that softmax_gradient.h adds and subtracts.
 struct alignas(8) RowStatistics {
   float offset;  // P 2^kLog2 = exp2(scale_log2 * S + offset); -inf, so that P = 0, for a row
                  // without keys or past the end

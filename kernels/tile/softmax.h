@@ -1,8 +1,8 @@
 // Online softmax (Milakov and Gimelshein, arXiv 1805.02867; paper, section 3.2.1, equation 3) of a
 // warp's rows, one tile of keys in parts, so that the exponentials of some keys can wait until
 // tensor cores have work to overlap them with:
-//   TileSoftmax     m with the tile's scores; what it makes of earlier sums, and of the exponents
-//                   (TileExponentials: by an m that was known before)
+//   TileSoftmax     m with the tile's scores; the factor of earlier sums, and the offset of the
+//                   exponents (TileExponentials: with an m that was known before)
 //   exponentials()  of some steps of keys, adding them to the tile's sums
 //   add()           l with the tile's sums
 // FP32 throughout, whatever the scores accumulate in.
@@ -15,25 +15,26 @@
 
 namespace sparkbench {
 
-/// m of a row before its first visible key: below every score, and no infinity, so that a row which
-/// sees no key gets zeros without a special case.
+/// m of a row before its first visible key: below every score but finite, so that a row that sees
+/// no key gets zeros without a special case.
 inline constexpr float kNoScore = -0x1p100f;
 
 /// The recurrence of one row.
 template <class Scale>
 struct RunningRow {
-  float m = kNoScore;  // largest score so far; of LazyRows one that is near it
+  float m = kNoScore;  // largest score so far; in LazyRows one near it
   float l = 0.0f;      // sum of exp(scale * (score - m)) 2^kLog2
 
-  /// exp(scale * (score - m)) 2^kLog2 = exp2(scale_log2 * score + offset), m including `largest`;
-  /// earlier sums and outputs times `rescale`. A row that has seen no key yet gives zeros.
+  /// exp(scale * (score - m)) 2^kLog2 = exp2(scale_log2 * score + offset), m including `largest`.
+  /// Earlier sums and outputs are multiplied by `rescale`. A row that has seen no key yet gets
+  /// zeros.
   template <class Machine>
   SPARK_DEVICE void include(Machine& machine, float largest, float scale_log2, float& rescale,
                             float& offset) {
     rescale = refer_to(machine, fmaxf(m, largest), scale_log2);
     offset = offset_of_exponents(machine, scale_log2);
   }
-  /// `reference` as m; gives what earlier sums and outputs are multiplied by, l of them here.
+  /// Sets m to `reference`. Rescales l, and returns the factor of earlier sums and outputs.
   template <class Machine>
   SPARK_DEVICE float refer_to(Machine& machine, float reference, float scale_log2) {
     const float rescale = machine.exp2((m - reference) * scale_log2);
@@ -47,7 +48,7 @@ struct RunningRow {
   }
 };
 
-/// What the rows of a fragment ended with.
+/// The final m and l of a fragment's rows.
 template <class Layout, class Scale>
 struct FinishedRows {
   float m[Layout::kRowsPerLane], l[Layout::kRowsPerLane];
@@ -63,7 +64,7 @@ class LaneRows {
  public:
   using Values = RowValues<Layout, kGroups>;
 
-  /// m with a tile's largest scores, those of this lane.
+  /// Includes a tile's largest scores, those of this lane, in m.
   template <class Machine>
   SPARK_DEVICE void include(Machine& machine, const Values& largest, float scale_log2,
                             Values& rescale, Values& offset) {
@@ -148,8 +149,8 @@ struct TileExponentials {
   }
 };
 
-/// One tile of scores on its way to probabilities, of kTileGroups of the rows' kGroups groups, from
-/// kFirstGroup on: to the others it does nothing. l follows its sums in add() of the rows.
+/// One tile of scores on its way to probabilities, for kTileGroups of the rows' kGroups groups,
+/// from kFirstGroup on; the others are untouched. add() of the rows then adds its sums to l.
 template <class Layout, int kGroups, int kFirstGroup = 0, int kTileGroups = kGroups>
 struct TileSoftmax : TileExponentials<Layout, kGroups, kFirstGroup, kTileGroups> {
   using Values = RowValues<Layout, kGroups>;

@@ -14,7 +14,7 @@ SPARK_DEVICE float recompute_probability(Machine& machine, float scale_log2,
   return machine.exp2(machine.fma(score, scale_log2, row.offset));
 }
 
-/// The same of a fragment's rows of scores.
+/// The same for a fragment's rows of scores.
 template <class Layout, class Machine, int kSteps>
 SPARK_DEVICE void recompute_probabilities(Machine& machine, float scale_log2,
                                           const RowStatistics (&row)[Layout::kRowsPerLane],
@@ -30,8 +30,8 @@ SPARK_DEVICE void recompute_probabilities(Machine& machine, float scale_log2,
 }
 
 /// Turns `gradient` from dP, zero where dropped, into dS / keep_scale = P * (dP - delta /
-/// keep_scale): what kept values are multiplied by is left to the end of the sums. `p` is as
-/// recompute_probabilities leaves it, delta as row_statistics() gives it.
+/// keep_scale); the sums are multiplied by keep_scale at their end. `p` is
+/// recompute_probabilities()'s, delta row_statistics()'s.
 template <class Layout, class Scale, class Machine, int kSteps>
 SPARK_DEVICE void score_gradients(Machine& machine,
                                   const RowStatistics (&row)[Layout::kRowsPerLane],

@@ -1,7 +1,7 @@
-// The tiles of scores that each block of a launch visits where the mask is a pattern
-// (mask/pattern/): lists that kernels/block_sparse/sparse_lists.h makes once for a pattern and its
-// lengths, in device memory. A tile is full, or cut: then words of bits say which pairs are
-// visible.
+// Block-sparse metadata in device memory: the tiles of scores that each block of a launch visits
+// where the mask is a pattern (mask/pattern/). kernels/block_sparse/sparse_lists.h makes it once
+// for a pattern and its lengths. A tile is full or partial; a partial tile has mask bits, one a
+// pair.
 #pragma once
 
 #include <cstdint>
@@ -13,36 +13,34 @@
 
 namespace sparkbench {
 
-/// A tile that a block visits: of a block of rows its keys, of a block of keys its rows.
+/// A tile that a block visits: the keys for a block of rows, the rows for a block of keys.
 struct alignas(16) SparseTile {
-  /// Its first key, or row, and kCutTile more where it is cut; behind a block's last tile what is
-  /// not below the sequence's length.
+  /// Its first key, or row, plus kCutTile if the tile is partial. After a block's last tile, a
+  /// value not below the sequence's length.
   int first;
-  /// Of blocks of rows and tiles of 64 keys, two bits for each warp of 32 rows, warp 0's the
-  /// lowest: whether it sees some of the first 32 keys, and of the others.
+  /// For blocks of rows and tiles of 64 keys: two bits for each warp of 32 rows, warp 0's the
+  /// lowest, whether it sees any of the first 32 keys, and any of the others.
   std::uint32_t seen;
-  int words;  // of a cut tile: where its first pairs are among all words
+  int words;  // of a partial tile: offset of its mask bits
   int unused;
 };
-/// Of SparseTile::first.
+/// The flag in SparseTile::first.
 inline constexpr int kCutTile = 1 << 29;
 SPARK_HD int first_of_tile(int first) { return first & (kCutTile - 1); }
 SPARK_HD bool is_cut_tile(int first) { return (first & kCutTile) != 0; }
-/// Of SparseTile::seen, a warp's.
+/// A warp's two bits of SparseTile::seen.
 inline constexpr int kBothHalves = 3;
 
-/// A block's rows, or keys, and its tiles. Where they would be many more than others', several
-/// blocks have a *part* of them each, and store what they have of the rows where merge_parts.h
-/// finds it.
+/// A block's rows, or keys, and its tiles. If a block has many more tiles than the others, several
+/// blocks split them (split-KV) and store partial results for merge_parts.h to combine.
 struct alignas(16) SparseBlock {
   int first_row;          // or key
   int first_tile, tiles;  // of all tiles
-  int first_part_row;     // where a part's results begin among those of parts, else kNoPart
+  int first_part_row;     // of a split: where its results begin among those of splits, else kNoPart
 };
 inline constexpr int kNoPart = -1;
 
-/// Rows, or keys, that parts share: results of part i begin at first_part_row + i * rows of a
-/// block.
+/// Rows, or keys, that are split: results of split i begin at first_part_row + i * rows of a block.
 struct alignas(16) SparseSplit {
   int first_row;
   int first_part_row;
@@ -50,13 +48,13 @@ struct alignas(16) SparseSplit {
   int unused;
 };
 
-/// Pairs of a word: 32 keys of a row, the first of them bit 0.
+/// Mask bits in a word: 32 keys of a row, the first of them bit 0.
 inline constexpr int kSparseWordKeys = 32;
 
-/// Heads take the pattern's unions by turns, each of which has as many blocks, those with most
-/// tiles first. The words of a cut tile are [rows][keys / 32].
+/// Head h has pattern h % unions. Every pattern has the same number of blocks, those with most
+/// tiles first. A partial tile's mask bits are [rows][keys / 32].
 struct SparseLists {
-  const SparseBlock* blocks;  // [unions, blocks_of_head]
+  const SparseBlock* blocks;  // [patterns, blocks_of_head]
   const SparseTile* tiles;
   const std::uint32_t* words;
   int blocks_of_head;
@@ -71,15 +69,15 @@ struct SparseLists {
   }
 };
 
-/// A number of a block or of a tile: one at a time, for registers are short.
+/// One number of a block or tile: loaded singly because registers are short.
 template <class Machine>
 SPARK_DEVICE int load_of_list(Machine& machine, const int* number) {
   return machine.template load_global<int>(number);
 }
 
-/// Where the results of a launch's block, as below, begin among those of parts: kNoPart if it is
-/// none. Parts are the same of all heads. To be asked with the block's place, so that nothing waits
-/// for it alone.
+/// Where the results of this launch's block begin among those of splits; kNoPart if it is none. All
+/// heads are split alike. Load it together with the block's row, so that it costs no wait of its
+/// own.
 template <class Config, class Machine>
 SPARK_DEVICE int first_part_row(Machine& machine, const SparseLists& lists, int head) {
   if constexpr (Config::kIsSparse) {
@@ -89,9 +87,9 @@ SPARK_DEVICE int first_part_row(Machine& machine, const SparseLists& lists, int 
   }
 }
 
-/// Where a launch with heads on grid axis x and a list's blocks on axis y has a block of a head. A
-/// loop over its tiles counts *places*: tile i of all that are listed has kStep places from kStep i
-/// on, so that one number says where a block is.
+/// The tiles of this launch's block, heads being grid axis x and the list's blocks axis y. A loop
+/// over tiles counts positions: tile i of all listed ones is the kStep positions from kStep i on,
+/// so that one number says where a block is.
 template <int kStep, class Machine>
 SPARK_DEVICE Range places_of_block(Machine& machine, const SparseLists& lists, int head) {
   const SparseBlock* const block = lists.block(head, machine.block(1));
@@ -104,9 +102,9 @@ SPARK_DEVICE const SparseTile* tile_of_place(const SparseLists& lists, int place
   return lists.tiles + place / kStep;
 }
 
-/// Calls hide(step, element) as hide_scores() of mask.h does, for a cut tile. `words` are those of
-/// the fragment's first row and of its first key's word, rows kRowWords apart. The fragment's keys
-/// begin a word, or if they are fewer than a word has, at its `first_bit`.
+/// Calls hide(step, element) as hide_scores() of mask.h does, for a partial tile. `words` are the
+/// mask bits of the fragment's first row and first key, rows kRowWords words apart. The fragment's
+/// keys begin a word, or begin at its `first_bit` if they are fewer than a word has.
 template <class Layout, int kSteps, int kRowWords, class Machine, class Hide>
 SPARK_DEVICE void hide_unseen(Machine& machine, const std::uint32_t* words, Hide hide,
                               int first_bit = 0) {

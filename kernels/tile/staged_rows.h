@@ -1,5 +1,5 @@
-// A warp's share of the next tile, on its way from global to shared memory through registers: read
-// long before it is needed, written when its place is free. Volta has no asynchronous copy.
+// A warp's share of the next tile, staged from global to shared memory through registers: read long
+// before it is needed, written when its buffer is free. Volta has no asynchronous copy.
 #pragma once
 
 #include <cstddef>
@@ -22,10 +22,10 @@ struct TensorRows {
   }
 };
 
-/// The rows kRows / kWarps * warp and on, of a Tile that kWarps warps fill together: those of the
+/// The rows kRows / kWarps * warp and on of a Tile that kWarps warps fill together: those of the
 /// block, or of each of its kTeams teams. A Tile has kRows rows of kChunksPerRow chunks of 16
-/// bytes and at(row, chunk); for places of a lane also lane_place(row, chunk). Its kLanesPerRow
-/// lanes copy as many chunks of a row at once, so that a lane has one or more of each of its rows.
+/// bytes, and at(row, chunk); for lane offsets also lane_place(row, chunk). kLanesPerRow lanes copy
+/// that many chunks of a row at once, so that a lane has one or more chunks of each of its rows.
 template <class Tile, int kWarps, int kTeams = 1>
 class StagedRows {
  public:
@@ -50,8 +50,8 @@ class StagedRows {
     }
   }
 
-  /// The same of two groups: the first half of the warp's rows are the tensor's first, the second
-  /// half those `apart` rows behind them.
+  /// The same for two groups: the first half of the warp's rows are the tensor's first, the second
+  /// half are `apart` rows further on.
   template <class Machine>
   SPARK_DEVICE void load_groups(Machine& machine, const TensorRows& rows, int apart,
                                 bool has_last = true) {
@@ -94,7 +94,7 @@ class StagedRows {
     }
   }
 
-  /// The same from lane_place(), or as far from it as another tile is from this one.
+  /// The same from lane_place(), or from the same distance to it in another tile.
   template <class Machine, class LanePlace>
   SPARK_DEVICE void store(Machine& machine, Tile& tile, const LanePlace& place) const {
 #pragma unroll
@@ -108,12 +108,12 @@ class StagedRows {
     return Tile::lane_place(first_row(machine), column_chunk(machine));
   }
 
-  /// The first row of the tile that this lane copies a part of, and its first chunk and last.
+  /// The first row of the tile that this lane copies a part of, and its first and last chunk.
   template <class Machine>
   SPARK_DEVICE static int first_row(Machine& machine) {
     return tile_row(machine, 0);
   }
-  /// The first of the warp's.
+  /// The first row that the warp copies.
   template <class Machine>
   SPARK_DEVICE static int row_of_warp(Machine& machine) {
     return kRows * (kTeams == 1 ? machine.warp() : machine.warp() % kWarps);
@@ -131,7 +131,7 @@ class StagedRows {
   static constexpr int kChunks = kRows * Tile::kChunksPerRow / 32;
   static_assert(kRows % kRowsAtOnce == 0, "a warp copies whole rows");
 
-  /// Where the lane's chunk i is from its first on.
+  /// Row and chunk of the lane's i-th chunk, relative to its first.
   SPARK_HD static constexpr int row_of(int i) { return kRowsAtOnce * (i / kParts); }
   SPARK_HD static constexpr int column_of(int i) { return Tile::kLanesPerRow * (i % kParts); }
   SPARK_HD static constexpr bool is_last(int i) { return kParts > 1 && i % kParts == kParts - 1; }

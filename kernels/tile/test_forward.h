@@ -1,6 +1,6 @@
-// A forward kernel of an instruction that is not Volta's, so that this folder is tested as what it
-// is: all that m16n8k16 adds to it is below and in m16n8k16_layout.h. Written to be read, not to be
-// fast.
+// A forward kernel for an instruction that is not Volta's, so that this folder is tested
+// independently: all that m16n8k16 adds is below and in m16n8k16_layout.h. Written to be read, not
+// to be fast.
 //
 // One block computes 64 query rows of one head, each of its four warps 16 of them:
 //    1  Q to registers

@@ -1,4 +1,4 @@
-// Which row and key an element of a fragment is, by what its Layout says: for tests.
+// For tests: row and key of a fragment's element, by its Layout.
 #pragma once
 
 #include "kernels/tile/m16n8k16_layout.h"

@@ -1,5 +1,5 @@
-// Which rows or keys of which packed sequence (kernels/problem/packed.h) each block of a launch
-// has: a list that list_blocks.h writes before the launch, longest first.
+// Varlen tile scheduling: which rows or keys of which sequence (kernels/problem/packed.h) each
+// block of a launch has. list_blocks.h writes the list before the launch, longest first.
 #pragma once
 
 #include <type_traits>
@@ -10,26 +10,26 @@
 
 namespace sparkbench {
 
-/// Where a block stands.
+/// A block's rows, or keys.
 struct alignas(16) WorkPlace {
   int first_row;         // of the block in its sequence, or its first key; kNoWork: nothing to do
   int sequence;          // in the batch
-  int first_q, first_k;  // where the sequence begins in the packed tensors
+  int first_q, first_k;  // where the sequence begins in the varlen tensors
 };
 
-/// Of the list's room that is not needed.
+/// WorkPlace::first_row of unused entries of the list.
 inline constexpr int kNoWork = -1;
 
-/// Its sequence's mask, but for the prefix, which all sequences share.
+/// The mask of its sequence, but for the prefix, which all sequences share.
 struct alignas(16) WorkMask {
   int seqlen_q, seqlen_k, begin_offset, end_offset;
 };
 
 /// The other side of a block: keys of a block of rows, rows of a block of keys.
 struct alignas(16) WorkWalk {
-  int first;               // where the sequence begins there, as place has it
+  int first;               // where the sequence begins in that tensor
   int end;                 // in the sequence, of what some row, or key, of the block sees
-  int all_begin, all_end;  // what all of them see; none of it where some are past the last
+  int all_begin, all_end;  // what all of them see; empty where some are past the last
 };
 
 struct WorkItem {
@@ -38,8 +38,8 @@ struct WorkItem {
   WorkWalk walk;
 };
 
-/// Heads are grid axis x, so that all heads of a long sequence start before those of a short one,
-/// and those of a group walk the same keys together. Items are axes y and, above so many, z.
+/// Heads are grid axis x: all heads of a long sequence start before those of a short one, and heads
+/// of a group read the same keys at the same time. Items are axis y and, beyond kItemsOfAxis, z.
 inline constexpr int kItemsOfAxis = 1 << 15;
 
 template <class Machine>
@@ -47,23 +47,22 @@ SPARK_DEVICE const WorkItem* work_item(const Machine& machine, const WorkItem* i
   return items + (machine.block(1) + kItemsOfAxis * machine.block(2));
 }
 
-/// The mask of a block's sequence: loaded of packed sequences, else of all the launch.
+/// The mask of a block's sequence: loaded for varlen, else the launch's own.
 template <class Config>
 using SequenceMask = std::conditional_t<Config::kIsPacked, KeyMask, const KeyMask&>;
 
-/// This block's. Loaded wherever it is asked for: registers to keep it in are short.
+/// Loaded wherever it is used: registers to keep it in are short.
 template <class Machine>
 SPARK_DEVICE WorkPlace load_work_place(Machine& machine, const WorkItem* items) {
   return machine.template load_global<WorkPlace>(&work_item(machine, items)->place);
 }
 
-/// What it walks.
 template <class Machine>
 SPARK_DEVICE WorkWalk load_work_walk(Machine& machine, const WorkItem* items) {
   return machine.template load_global<WorkWalk>(&work_item(machine, items)->walk);
 }
 
-/// Its mask; `prefix` of an OpenMask.
+/// The block's mask, with the launch's `prefix` (OpenMask).
 template <class Machine>
 SPARK_DEVICE KeyMask load_work_mask(Machine& machine, const WorkItem* items, int prefix) {
   const auto mask = machine.template load_global<WorkMask>(&work_item(machine, items)->mask);

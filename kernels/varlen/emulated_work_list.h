@@ -1,4 +1,4 @@
-// A list of blocks of packed sequences (work_lists.h) on the emulated machine.
+// A varlen work list (work_lists.h) on the emulated machine.
 #pragma once
 
 #include <vector>

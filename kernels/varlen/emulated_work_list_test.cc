@@ -1,4 +1,4 @@
-// The lists of blocks of packed sequences: whole, the longest first, and no longer than their room.
+// Varlen work lists: complete, the longest blocks first, and no longer than their memory.
 #include "kernels/varlen/emulated_work_list.h"
 
 #include <gtest/gtest.h>

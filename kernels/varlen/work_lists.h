@@ -1,5 +1,5 @@
-// The lists of blocks of packed sequences (tile/work_list.h) as the host lays them out, and the
-// grid of what follows. C++17, for both machines.
+// Varlen work lists (tile/work_list.h) as the host lays them out in memory, and the grid of the
+// kernels that read them. C++17, for both machines.
 #pragma once
 
 #include <array>
@@ -11,19 +11,19 @@
 
 namespace sparkbench {
 
-/// What a list is of, and how many of its rows, or keys, a block has.
+/// Whether a list is of rows or of keys, and how many of them a block has.
 struct WorkListKind {
   bool is_of_keys;
   int block_rows;
 };
 
-/// Items that the list of a packed problem has room for.
+/// Items that the list of a varlen problem has memory for.
 int work_items(const Problem& packed, int batch, const WorkListKind& kind);
 
 /// Bytes of the list: a multiple of 256, or 0 where there is no block.
 std::uint64_t work_list_bytes(const Problem& packed, int batch, const WorkListKind& kind);
 
-/// Throws std::invalid_argument for a problem that is not packed, or where its lengths or batch are
+/// Throws std::invalid_argument for a problem that is not varlen, or if its lengths or batch are
 /// negative or too large.
 void check_packed(const Problem& packed, const PackedLengths& lengths);
 

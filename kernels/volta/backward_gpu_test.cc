@@ -179,7 +179,7 @@ TEST_P(VoltaBackwardGpuBits, EqualTheEmulatedMachines) {
   }
 }
 
-/// Where dQ is in relay (backward/relay_plan.h), of more steps than there are slots.
+/// With the dQ semaphore (backward/relay_plan.h), and more steps than slots.
 class VoltaBackwardRelayGpu : public VoltaBackwardGpu {
  protected:
   static void expect_emulated_bits_in_relay(int batch, int seqlen, const MaskSpec& mask,
@@ -222,8 +222,8 @@ TEST_P(VoltaBackwardRelayGpu, EqualsTheEmulatedMachinesInShortSequences) {
   expect_emulated_bits_in_relay(4, 300, MaskSpec::full(), 0.0f);  // statistics of a launch before
 }
 
-/// At 128 columns two warps add to the same sums in any order: dQ is that of a pass that forms it
-/// alone but for its last bit.
+/// At 128 columns two warps add to the same sums in any order: dQ is that of the dQ kernel, up to
+/// its last bit.
 TEST(VoltaBackwardRelayGpuOf128Columns, IsTheDeterministicPassesButForTheLastBit) {
   if (!has_gpu()) GTEST_SKIP() << "no CUDA device";
   for (const int head_dim : {104, 128}) {

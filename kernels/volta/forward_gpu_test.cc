@@ -73,7 +73,7 @@ INSTANTIATE_TEST_SUITE_P(OtherTiles, VoltaForwardGpu,
                          testing::Combine(testing::ValuesIn(kKernels),
                                           testing::Values(80, 136, 256),
                                           testing::Values(1, 127, 500)));
-/// Of one row, with FP32 scores alone: how much larger an FP16 score's error is than another
+/// One row is tested with FP32 scores only: how much larger an FP16 score's error is than another
 /// computation's is chance there.
 INSTANTIATE_TEST_SUITE_P(ZeroColumns, VoltaForwardGpu,
                          testing::Combine(testing::ValuesIn(kKernels), testing::Values(72),
@@ -122,7 +122,7 @@ TEST_P(VoltaForwardGpuBits, EqualTheEmulatedMachines) {
 INSTANTIATE_TEST_SUITE_P(Grid, VoltaForwardGpuBits,
                          testing::Combine(testing::ValuesIn(kKernels),
                                           testing::Values(64, 128, 256), testing::Values(500)));
-/// Of short blocks for causal masks, too.
+/// Short blocks, also with causal masks.
 INSTANTIATE_TEST_SUITE_P(ShortBlocks, VoltaForwardGpuBits,
                          testing::Combine(testing::ValuesIn(kKernels), testing::Values(128),
                                           testing::Values(300)));

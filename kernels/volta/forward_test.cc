@@ -247,8 +247,8 @@ TEST(VoltaForwardCounts, OfOneBufferAreItsAlgorithmsInstructions) {
   EXPECT_EQ(counters.global_sectors_written, 256u * 256 / 32 + 256 * 4 / 32);
 }
 
-/// The first half of a long block's rows, alone, has short blocks (short_blocks.h): two an SM, of
-/// other pieces of K and V.
+/// The first half of a long block's rows, by itself, has short blocks (short_blocks.h): two per SM,
+/// with other pieces of K and V.
 TEST(VoltaForwardShortBlocks, HaveTheBitsOfLongOnes) {
   for (const std::string_view kernel : kKernels) {
     for (const float dropout_p : {0.0f, 0.2f}) {
@@ -285,12 +285,12 @@ double causal_part(int seqlen, int head_dim) {
 }
 
 TEST(VoltaForwardHeldQueries, LetAWarpSkipTilesItCannotSee) {
-  // Of two tiles, two warps see one and two two.
+  // Two tiles: two warps see one, two see two.
   EXPECT_EQ(causal_part(128, 64), 6.0 / 8);
 }
 
 TEST(VoltaForwardOneBuffer, LetsAWarpSkipTilesItCannotSee) {
-  // Of four tiles, two warps see one, two two, two three and two four.
+  // Four tiles: two warps see one, two see two, two see three and two see four.
   EXPECT_EQ(causal_part(256, 128), 20.0 / 32);
 }
 

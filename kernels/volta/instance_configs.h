@@ -1,5 +1,5 @@
-// The configurations that instances.h has rows of: for packed sequences, patterns and short blocks,
-// and for SMs of 64 KiB.
+// The configurations that instances.h has rows of: for varlen, patterns and short blocks, and for
+// SMs with 64 KiB.
 #pragma once
 
 #include "kernels/volta/backward/config.h"
@@ -49,7 +49,7 @@ struct Packed : Config {
   static constexpr bool kIsPacked = true;
   static constexpr bool kAsksForOffsetEarly = false;  // it is slower so
 };
-/// The same of a forward pass.
+/// The same for a forward pass.
 template <class Config>
 struct PackedForward : Packed<Config> {
   static constexpr int kEarlySteps = Config::template kEarlyStepsOf<ForwardWalk::kPacked>;
@@ -57,9 +57,9 @@ struct PackedForward : Packed<Config> {
   static constexpr bool kOrdersSoftmax =
       Config::kHeadDim == 64 && Config::kHasDropout && Config::kAccumulator == Accumulator::kFp32;
 };
-/// The same of dK and dV. Where a block would keep its place it keeps more, its item of the list.
-/// At 256 columns without dQ a block's place takes registers, and what is kept besides was chosen
-/// by the cycle model anew.
+/// The same for the dK/dV kernel. A block that keeps its coordinates also keeps its item of the
+/// list. At 256 columns without dQ the coordinates take registers, and what else is kept was chosen
+/// again by the cycle model.
 template <class Config>
 inline constexpr bool kIsWideWithoutDq = Config::kHeadDim == 256 && !Config::kComputesDq;
 template <class Config>
@@ -93,7 +93,7 @@ struct SparseBackward : Sparse<Config> {
   static constexpr int kKeptChunks = Config::kHeadDim == 128 ? 4 : Config::kKeptChunks;
 };
 
-/// The same of dQ alone.
+/// The same for the dQ kernel.
 template <class Config>
 constexpr int kept_query_chunks_of_pattern() {
   constexpr bool kIsFp32 = Config::kAccumulator == Accumulator::kFp32;
@@ -136,21 +136,21 @@ struct ShortBlocks
   static constexpr CutMask kCutMask = Config::template kCutMaskOf<ForwardWalk::kShort>;
 };
 
-/// Of dK and dV, 64 columns: two blocks of 64 keys an SM rather than one of 128, of as many teams,
-/// so that each key's sums have the same order.
+/// dK/dV kernel with 64 columns: two blocks of 64 keys per SM instead of one of 128, with the same
+/// number of teams, so that each key's sums have the same order.
 template <Accumulator kAccumulator, bool kHasDropout, bool kComputesDq>
 struct ShortBackward : BackwardShape<kAccumulator, 64, kHasDropout, kComputesDq,
                                      relay_block_keys(64), 2, least_head_dim(64)> {
   static constexpr int kShortWindow = kShortBackwardWindow;
   static constexpr int kBlocksPerSm = 2;
   static constexpr bool kMasksByEnds = kAccumulator == Accumulator::kFp32;
-  static constexpr bool kKeepsPlace = false;  // two have no room for it
+  static constexpr bool kKeepsPlace = false;  // two blocks have no room for it
   static constexpr bool kEndsAnew = true;
   static constexpr bool kMeetsAnew = false;
 };
 
-/// The same of dQ too, where blocks hand on its sums (backward/relay.h). backward/relay_plan.h
-/// tells what it serves. Of 128 columns they are the blocks of other masks.
+/// The same with dQ, by the dQ semaphore (backward/relay.h). backward/relay_plan.h says which
+/// problems it serves. At 128 columns the blocks are those of other masks.
 template <Accumulator kAccumulator, int kHeadDim, bool kHasDropout>
 struct RelayBackward
     : BackwardConfig<kAccumulator, kHeadDim, kHasDropout, true, least_head_dim(kHeadDim)> {
@@ -173,7 +173,8 @@ struct RelayBackward<kAccumulator, 64, kHasDropout>
                 "plans are of these");
 };
 
-/// Of dQ alone: four of 64 rows an SM, with one buffer of K and V each, rather than two of 128.
+/// dQ kernel: four blocks of 64 rows per SM, with one buffer of K and V each, instead of two of
+/// 128.
 template <Accumulator kAccumulator, bool kHasDropout>
 struct ShortBackwardDq : BackwardDqConfig<kAccumulator, 64, kHasDropout, least_head_dim(64), 64> {
   static constexpr int kShortWindow = kShortBackwardWindow;

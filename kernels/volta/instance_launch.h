@@ -6,7 +6,7 @@
 
 namespace sparkbench::volta {
 
-/// One for packed sequences takes the problem's batch entries for sequences, one for patterns a
+/// One for varlen takes the problem's batch entries for sequences, one for patterns a
 /// mask for the pattern that it is. Throws std::invalid_argument for an instance of another
 /// head_dim, or with dropout for a problem that drops nothing and the other way round.
 InstanceLaunch launch_of(const KernelInstance& instance, const Problem& problem);

@@ -49,7 +49,7 @@ TEST(InstanceLaunch, HasABlockForEachTileOfRows) {
   EXPECT_EQ(grid("volta-fp32acc/fwd/d64", 64), (Grid{3, 5, 3}));       // 128 of 300 queries
   EXPECT_EQ(grid("volta-fp32acc/bwd/d64", 64), (Grid{6, 5, 3}));       // 128 of 700 keys
   EXPECT_EQ(grid("volta-fp32acc/bwd-dq/d128", 128), (Grid{5, 5, 3}));  // 64 of 300 queries
-  // Of the workspace's 384 rows, those past the last too.
+  // All 384 rows of the workspace, including those past the last.
   const int rows = instance_of("volta-fp32acc/bwd-statistics/d64").block_rows;
   EXPECT_EQ(grid("volta-fp32acc/bwd-statistics/d64", 64), (Grid{384 / rows, 5, 3}));
 }

@@ -4,9 +4,9 @@
 // work stand in the order of preference: the first that fits into a block's shared memory is taken.
 // The last parts of an id are a configuration's own for SMs of 64 KiB (Turing): "/4" warps of a
 // forward kernel, "/128/1" keys and teams of a "bwd". A tile serves the multiples of 8 that no
-// narrower one holds (padding.h). Only of backward kernels of 64 columns, and of dQ alone, a row of
-// exactly as many columns is faster: beside these a "/padded" row serves the others. "/short" rows
-// serve the problems of short_blocks.h alone, and "/relay" those of backward/relay_plan.h.
+// narrower one holds (padding.h). Only for backward kernels of 64 columns, and dQ kernels, a row of
+// exactly as many columns is faster: a "/padded" row serves the other head_dims. "/short" rows
+// serve only the problems of short_blocks.h, and "/relay" those of backward/relay_plan.h.
 #pragma once
 
 #include "kernels/volta/instance_configs.h"
@@ -47,7 +47,7 @@ namespace sparkbench::volta {
   ROW(symbol##_fwd_d256_dropout, name "/fwd/d256/dropout",                                      \
       Forward<256, true, forward_warps(256), least_head_dim(256)>)
 
-/// Of short blocks, for SMs of either size.
+/// Short blocks, for SMs of either size.
 #define SPARK_VOLTA_SHORT_FORWARD_OF(ROW, symbol, name, Forward, columns)                       \
   ROW(symbol##_fwd_d##columns##_short, name "/fwd/d" #columns "/short",                         \
       ShortBlocks<Forward<columns, false, forward_warps(columns), least_head_dim(columns)>>)    \
@@ -62,7 +62,7 @@ namespace sparkbench::volta {
   SPARK_VOLTA_SHORT_FORWARD_OF(ROW, volta_fp32acc, "volta-fp32acc", ForwardFp32Acc, 128)        \
   SPARK_VOLTA_FORWARD_OF(ROW, volta_fp32acc, "volta-fp32acc", ForwardFp32Acc)
 
-/// For packed sequences, of any head_dim up to the tile's columns.
+/// For varlen, of any head_dim up to the tile's columns.
 #define SPARK_VOLTA_PACKED_FORWARD_OF(ROW, symbol, name, Forward, columns)                      \
   ROW(symbol##_fwd_d##columns##_packed, name "/fwd/d" #columns "/packed",                       \
       PackedForward<Forward<columns, false, forward_warps(columns), least_head_dim(columns)>>)  \
@@ -101,7 +101,7 @@ namespace sparkbench::volta {
   ROW(symbol##_deterministic_##small,   name "/deterministic" small_name,                       \
       SmallBackward<mma, head_dim, dropout, false, small_least>)
 
-/// Where an SM has 96 KiB alone.
+/// Only where an SM has 96 KiB.
 #define SPARK_VOLTA_LARGE_BACKWARD_OF(ROW, symbol, name, mma, head_dim, dropout, least)         \
   ROW(symbol,                           name, BackwardConfig<mma, head_dim, dropout, true, least>)  \
   ROW(symbol##_deterministic,           name "/deterministic",                                  \
@@ -141,14 +141,14 @@ namespace sparkbench::volta {
                           64_1, "/64/1", mma, 128, true, least_head_dim(128),                   \
                           least_head_dim(128))
 
-/// Of short blocks, dK and dV alone.
+/// Short blocks, only dK and dV.
 #define SPARK_VOLTA_SHORT_BACKWARD_OF(ROW, symbol, name, mma)                                   \
   ROW(symbol##_bwd_d64_short_deterministic, name "/bwd/d64/short/deterministic",                \
       ShortBackward<mma, false, false>)                                                         \
   ROW(symbol##_bwd_d64_dropout_short_deterministic, name "/bwd/d64/dropout/short/deterministic", \
       ShortBackward<mma, true, false>)
 
-/// Where blocks hand on the sums of dQ.
+/// With the dQ semaphore.
 #define SPARK_VOLTA_BACKWARD_RELAY_OF(ROW, symbol, name, mma)                                   \
   ROW(symbol##_bwd_d64_relay, name "/bwd/d64/relay", RelayBackward<mma, 64, false>)             \
   ROW(symbol##_bwd_d64_dropout_relay, name "/bwd/d64/dropout/relay", RelayBackward<mma, 64, true>) \
@@ -242,7 +242,7 @@ namespace sparkbench::volta {
   SPARK_VOLTA_SPARSE_OF_COLUMNS(SPARK_VOLTA_SPARSE_BACKWARD_DQ_OF, ROW, volta_fp32acc,          \
                                 "volta-fp32acc", Accumulator::kFp32)
 
-/// The same for packed sequences.
+/// The same for varlen.
 #define SPARK_VOLTA_PACKED_BACKWARD_OF(ROW, symbol, name, mma, columns, dropout)                \
   ROW(symbol##_packed, name "/packed",                                                          \
       PackedBackward<BackwardConfig<mma, columns, dropout, true,                                \

@@ -11,8 +11,8 @@ namespace sparkbench::volta {
 template <class Config>
 struct KernelOf;
 
-/// False in code for Turing of what is never launched there, where blocks have 64 KiB of shared
-/// memory: packed sequences and patterns (kernel_family.cc). Half of a build for it would be these.
+/// False in Turing's code for kernels that are never launched there, where blocks have 64 KiB of
+/// shared memory: varlen and patterns (kernel_family.cc). They would be half of a build for it.
 template <class Config>
 __device__ constexpr bool is_launched_here() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 750

@@ -144,7 +144,7 @@ TEST_P(VoltaMask, SkipsStepsThatSeeNoKey) {
   const Problem window = problem_of(MaskSpec::window(128), 2048, GetParam());
   for (const bool is_deterministic : {false, true}) {
     const Counters counters = run("volta-fp32acc", window, is_deterministic).backward;
-    // In relay a step of 64 keys leaves out a half of which its queries see none.
+    // With the dQ semaphore a step of 64 keys skips the half of which its queries see none.
     const int keys = GetParam() == 128 ? 128 : is_deterministic ? 64 : 32;
     std::uint64_t steps = 0;
     for (int first = 0; first < 2048; first += keys) {

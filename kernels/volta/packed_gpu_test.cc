@@ -1,4 +1,4 @@
-// Packed sequences in the Volta kernels on the GPU at hand: bit for bit against the emulated
+// Varlen in the Volta kernels on the GPU at hand: bit for bit against the emulated
 // machine with the arithmetic that m8n8k4 has there.
 #include <gtest/gtest.h>
 

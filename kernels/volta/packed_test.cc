@@ -1,5 +1,5 @@
-// Packed sequences of any lengths in the Volta kernels, on the emulated V100: each has the bits
-// that it has alone, as that entry of a batch.
+// Varlen in the Volta kernels, on the emulated V100: each sequence has the bits that it has by
+// itself, as the same entry of a batch.
 #include <gtest/gtest.h>
 
 #include <cstring>

@@ -7,8 +7,8 @@
 
 namespace sparkbench::volta {
 
-/// Of the `rows` rows that exist, those of which a lane copies a part to a tile of `Staged` rows:
-/// none where the lane's chunk of them is past the tensors' columns.
+/// How many of the `rows` existing rows a lane copies a part of to a tile of `Staged` rows: none if
+/// the lane's chunk of them is past the tensors' columns.
 template <class Config, class Staged, class Machine, class Params>
 SPARK_DEVICE int copied_rows(Machine& machine, const Params& params, int rows) {
   if constexpr (Config::kIsPadded && Staged::kParts == 1) {

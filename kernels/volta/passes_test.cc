@@ -1,5 +1,5 @@
-// Patterns that are run as passes over the residues of their strides, on the emulated V100: by the
-// dense kernel over gathered tensors, by the definition in FP64, and in parts.
+// Patterns that run as strided passes over residues, on the emulated V100: compared with the dense
+// kernel over gathered tensors, with the definition in FP64, and in parts.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -28,7 +28,7 @@ constexpr std::string_view kPatterns[] = {
     "causal-dilated:90:3",
 };
 
-/// Of each pattern a third of the instances, of the next pattern the next third; nightly all.
+/// A third of the instances for each pattern, the next third for the next pattern; nightly all.
 class VoltaPasses : public testing::TestWithParam<std::size_t> {};
 
 TEST_P(VoltaPasses, AreThePatternByItsDefinition) {
@@ -129,8 +129,8 @@ INSTANTIATE_TEST_SUITE_P(, VoltaPassesBits,
                                          KernelAndHeadDim{"volta-fp16acc", 256},
                                          KernelAndHeadDim{"volta-fp32acc", 256}));
 
-/// Launches are of residues of a batch entry, or of batch entries of a residue: each entry has the
-/// bits that it has alone.
+/// A launch has the residues of a batch entry, or the batch entries of a residue: each entry has
+/// the bits that it has by itself.
 TEST(VoltaPassesOfABatch, HaveTheBitsOfItsEntriesAlone) {
   for (const int batch : {2, 5}) {
     Problem problem =

@@ -1,7 +1,7 @@
-// Which problems have kernels of shorter blocks ("/short" of instances.h), of which more share an
-// SM: forward two of 128 rows where the others have one of 256, at 128 columns, and four of 64
-// rather than two of 128 at 64; of a deterministic backward pass at 64 columns two of 64 keys
-// rather than one of 128, and of dQ alone four of 64 rows rather than two of 128.
+// Which problems have kernels of shorter blocks ("/short" of instances.h), more of them per SM:
+// forward at 128 columns two of 128 rows instead of one of 256, and at 64 four of 64 instead of two
+// of 128; in a deterministic backward pass at 64 columns two of 64 keys instead of one of 128, and
+// in the dQ kernel four of 64 rows instead of two of 128.
 #pragma once
 
 #include <cstdint>

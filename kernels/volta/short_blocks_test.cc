@@ -38,7 +38,7 @@ Problem problem_of(const Shape& shape, const MaskSpec& mask, int head_dim, float
           .heads_k = shape.heads_k};
 }
 
-/// O and the log-sum-exp alone, and what it took.
+/// Only O and LSE, with the launch's report.
 struct ForwardRun {
   Passes out;
   EmulationReport report;

@@ -25,7 +25,7 @@ const int kPatterns = is_nightly() ? 500 : 8;
 
 class VoltaPattern : public testing::TestWithParam<int> {};
 
-/// The lists of a mask of one run a row are those tiles which a kernel without lists visits.
+/// For a mask with one key interval per row, lists have the tiles that a dense kernel visits.
 TEST_P(VoltaPattern, OfOneRunHasTheDenseKernelsBits) {
   const auto of_head_dim = static_cast<std::size_t>(GetParam()) / 64;
   for (std::size_t i = 0; i < std::size(kKernels); ++i) {

@@ -50,7 +50,7 @@ struct AttentionStrides {
 /// All tensors contiguous; those of Problem::packed() if there are lengths.
 AttentionStrides contiguous_strides(const Problem& problem);
 
-/// What the graphs compute, and for which cuDNN version: older ones need a finite minus infinity.
+/// The problem of the graphs, and the cuDNN version: older ones need a finite minus infinity.
 struct AttentionPlan {
   const Problem& problem;
   const AttentionStrides& strides;

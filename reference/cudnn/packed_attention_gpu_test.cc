@@ -1,4 +1,4 @@
-// cuDNN's attention over packed sequences on the GPU, against the definition.
+// cuDNN's varlen attention on the GPU, against the definition.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -14,7 +14,7 @@ class ExactGpuAttention {
   /// OutOfDeviceMemory.
   ExactGpuAttention(const Problem& problem, const ExactProducts& products);
 
-  /// Reads Q, K and V side by side, [tokens, 3 hidden]; writes O, [tokens, hidden].
+  /// Reads Q, K and V as slices of [tokens, 3 hidden]; writes O, [tokens, hidden].
   void forward(const DoubleMatrix& qkv, const DoubleMatrix& o) const;
   /// Recomputes P.
   void backward(const DoubleMatrix& qkv, const DoubleMatrix& d_o, const DoubleMatrix& d_qkv) const;

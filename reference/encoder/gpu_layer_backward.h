@@ -11,15 +11,14 @@ namespace sparkbench {
 
 class LayerBackwardPass {
  public:
-  /// `parts` outlive it.
+  /// `parts` must outlive it.
   explicit LayerBackwardPass(const LayerParts& parts);
 
   void run(const AfterStage& after) const;
   std::vector<LayerGradient> gradients() const;
 
  private:
-  /// Of a product that adds a residual's gradient in place of a launch of its own, or is followed
-  /// by one.
+  /// A product that adds a residual's gradient itself, or is followed by a launch that does.
   struct WithResidual {
     Product product;
     bool adds;
@@ -30,8 +29,8 @@ class LayerBackwardPass {
   ColumnSums sums_to(std::string_view gradient) const;
   void sum_columns(std::string_view gradient, const Half* x, RowExtents extents) const;
   void drop_branch(DropoutSite site, Half* d_z, std::string_view branch) const;
-  /// The gradient of z of the `which`-th LayerNorm, and behind dropout that of `branch`, unless
-  /// that is empty.
+  /// The gradient of z of the `which`-th LayerNorm and, unless `branch` is empty, that of the
+  /// branch, after dropout's gradient.
   void normalize_backward(Stage stage, int which, const Half* d_norm, const Half* z,
                           const Half* beside, Half* d_z, std::string_view branch,
                           DropoutSite site) const;

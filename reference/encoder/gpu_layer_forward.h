@@ -9,7 +9,7 @@ namespace sparkbench {
 
 class LayerForwardPass {
  public:
-  /// `parts` outlive it.
+  /// `parts` must outlive it.
   explicit LayerForwardPass(const LayerParts& parts);
 
   void run(const AfterStage& after) const;
@@ -18,7 +18,7 @@ class LayerForwardPass {
 
  private:
   void add_bias(Half* x, const Half* bias, RowExtents extents) const;
-  /// sum = residual + dropout(x + bias), as one launch or an operation each.
+  /// sum = residual + dropout(x + bias), in one launch or one for each operation.
   void add(DropoutSite site, Half* x, const Half* bias, const Half* residual, Half* sum) const;
   void normalize(const Half* z, int which, Half* norm) const;
   void add_and_norm(DropoutSite site, Half* x, const Half* bias, const Half* residual, Half* sum,

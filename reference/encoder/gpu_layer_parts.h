@@ -1,5 +1,4 @@
-// What the passes of a layer on a GPU share: its memory, its weights, and where its products come
-// from.
+// Shared by the passes of a layer on a GPU: its memory, its weights, and its products.
 #pragma once
 
 #include <algorithm>
@@ -25,7 +24,7 @@ class Products {
                            std::to_string(shape.rows) + " x " + std::to_string(shape.inner) +
                            " by " + std::to_string(shape.columns) + " with its epilogue");
   }
-  /// With the first of the epilogues that there is; the last is required.
+  /// With the first available one of the epilogues; the last is required.
   std::pair<Product, Epilogue> first_of(ProductShape shape,
                                         std::initializer_list<Epilogue> epilogues) const {
     for (const Epilogue epilogue : epilogues) {
@@ -39,7 +38,7 @@ class Products {
   const ProductLibrary& library_;
 };
 
-/// Where the tensors of a pass lie; of kBackward what a forward pass keeps stays.
+/// Offsets of a pass's tensors. With kBackward, the tensors that a forward pass keeps stay.
 LayerPlaces places_of(const LayerShape& shape, const Problem& problem, Pass pass);
 
 /// Whether the product itself applies the activation, or its derivative.
@@ -79,7 +78,7 @@ struct LayerParts {
     if (found == places.offset.end()) return nullptr;
     return reinterpret_cast<Half*>(memory.as<std::byte>() + found->second);
   }
-  /// The gradient behind dropout; without dropout that before it.
+  /// The gradient of the branch, through dropout; without dropout that of the sum.
   Half* branch_of(std::string_view branch, std::string_view sum) const {
     return drops() ? at(branch) : at(sum);
   }
@@ -90,7 +89,7 @@ struct LayerParts {
 
   LayerShape shape;
   Problem problem;
-  Problem layout;  // of the attention's tensors: packed sequences are one
+  Problem layout;  // of the attention's tensors: varlen sequences are one
   LayerWeightPointers weights;
   cudaStream_t stream;
   bool has_backward, is_fused, is_post;

@@ -1,4 +1,4 @@
-// Where a layer drops besides in its softmax, on host and device.
+// Where a layer applies dropout outside of its softmax, on host and device.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +11,8 @@ namespace sparkbench {
 enum class DropoutSite : std::uint32_t { kFirst, kSecond };
 
 /// Bit i: whether column `column` + i of the row, [tokens, hidden], is dropped; column is a
-/// multiple of 32. The bytes are of the attention's generator (kernels/problem/dropout.h), whose
-/// heads draw by other counters: the offset tells them apart.
+/// multiple of 32. The bytes come from the attention's generator (kernels/problem/dropout.h). Its
+/// heads use other counters, which the offset keeps distinct.
 SPARK_HD std::uint32_t dropped_columns(Dropout dropout, DropoutSite site, std::uint32_t row,
                                        std::uint32_t column) {
   constexpr std::uint32_t kOfLayers = 0x4c415945u;

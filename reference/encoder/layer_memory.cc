@@ -19,7 +19,7 @@ bool is_result(std::string_view name) {
          name.starts_with("dbias");
 }
 
-/// A tensor that has its place.
+/// A tensor with its range of bytes.
 struct Placed {
   TensorLife life;
   std::uint64_t begin = 0, end = 0;
@@ -77,7 +77,7 @@ std::uint64_t peak_bytes_over_weights(const std::vector<LayerStep>& steps,
       if (life.first <= i && i <= life.last) held = saturating_sum({held, life.bytes});
     }
     const auto here = steps.begin() + static_cast<std::ptrdiff_t>(i);
-    // A backward pass alone begins with what is kept.
+    // A backward pass by itself begins with what is kept.
     const bool is_kept = here < last && (here >= first || first->is_backward);
     if (is_kept) held = saturating_sum({held, attention.kept});
     if (is_attention(*here)) {

@@ -1,5 +1,5 @@
-// The memory of a layer: how long each tensor is held, what that comes to at most, and where each
-// lies in one block that later tensors take over from earlier ones.
+// The memory of a layer: how long each tensor is live, the peak of that, and each tensor's offset
+// in one block, in which later tensors reuse the space of earlier ones.
 #pragma once
 
 #include <cstddef>
@@ -12,35 +12,36 @@
 
 namespace sparkbench {
 
-/// From which launch to which a tensor is held; the number of launches is behind the last.
+/// The first and the last launch in whose time a tensor is live; `last` may be the number of
+/// launches.
 struct TensorLife {
   std::size_t first = 0, last = 0;
   std::uint64_t bytes = 0;
 };
 
-/// Of all tensors but weights: from the launch that first writes one to the last that reads it.
-/// What none of the launches writes, such as the layer's input, is there from the beginning to the
-/// end, so that a pass can be repeated; y, dx and the gradients of weights stay to the end.
+/// The lives of all tensors but weights: from the launch that first writes one to the last that
+/// reads it. Tensors that no launch writes, such as the layer's input, live from beginning to end,
+/// so that a pass can be repeated. y, dx and the gradients of weights live to the end.
 std::map<std::string, TensorLife> tensor_lives(const std::vector<LayerStep>& steps);
 
-/// What an attention takes besides the tensors that layer_steps() has.
+/// An attention's bytes in addition to the tensors of layer_steps().
 struct AttentionMemory {
   std::uint64_t forward = 0, backward = 0;  // while a pass runs
   std::uint64_t kept = 0;  // from the forward to the backward pass: an unfused computation's P
 };
 
-/// The most that is held at once over the weights.
+/// The most bytes that are live at once, without the weights.
 std::uint64_t peak_bytes_over_weights(const std::vector<LayerStep>& steps,
                                       const AttentionMemory& attention);
 
-/// Offsets into one block. No two tensors that are held at once overlap; each begins at a multiple
+/// Offsets into one block. No two tensors that are live at once overlap; each begins at a multiple
 /// of 256 bytes.
 struct LayerPlaces {
   std::map<std::string, std::uint64_t> offset;
   std::uint64_t bytes = 0;
 };
 
-/// The lowest free place for each, the largest first of those that begin together.
+/// The lowest free offset for each; of tensors that begin together, the largest first.
 LayerPlaces place_tensors(const std::map<std::string, TensorLife>& lives);
 
 }  // namespace sparkbench

@@ -4,10 +4,9 @@
 //            y = LN2(h + dropout(ff2(act(ff1(h)))))
 //   pre-LN   h = x + dropout(proj(MHA(qkv(LN1(x)))))
 //            y = h + dropout(ff2(act(ff1(LN2(h)))))
-// Tokens, heads, head_dim, mask and dropout are the attention's (kernels/problem/attention.h),
-// whose heads are hidden / head_dim and whose softmax drops by the same probability. Sequences of
-// several lengths are packed: all but the attention goes over the tokens of all, and knows no
-// sequences.
+// Tokens, heads, head_dim, mask and dropout are the attention's (kernels/problem/attention.h). It
+// has hidden / head_dim heads, and its softmax drops with the same probability. Varlen sequences
+// are packed: everything but the attention works on all tokens, without regard to sequences.
 #pragma once
 
 #include <string_view>
@@ -19,9 +18,9 @@ namespace sparkbench {
 enum class Activation { kGeluTanh, kGeluErf, kRelu };
 enum class NormPlace { kPost, kPre };
 
-/// How everything but the attention is computed. kUnfused: an operation a launch, as a framework
-/// does. kFused: biases and the activation in the epilogues of the products, and bias, dropout,
-/// residual and LayerNorm in one kernel.
+/// How everything but the attention is computed. kUnfused: one launch an operation, as in a
+/// framework. kFused: biases and the activation in the epilogues of the products; and bias,
+/// dropout, residual and LayerNorm in one kernel.
 enum class Rest { kUnfused, kFused };
 
 struct LayerShape {
@@ -47,13 +46,13 @@ std::string_view name_of(NormPlace norm);
 /// "unfused", "fused"
 std::string_view name_of(Rest rest);
 
-/// Each throws std::invalid_argument when nothing is called so.
+/// Each throws std::invalid_argument for an unknown name.
 void parse_name(std::string_view name, Activation& activation);
 void parse_name(std::string_view name, NormPlace& norm);
 void parse_name(std::string_view name, Rest& rest);
 
-/// "" where the layer's attention can be `problem`, else why not: no self-attention with as many
-/// keys as rows in each sequence, as many key heads as heads, and hidden / head_dim heads.
+/// "" if `problem` can be the layer's attention, otherwise why not. It must be self-attention: as
+/// many keys as rows in each sequence, as many key heads as heads, and hidden / head_dim heads.
 std::string_view why_no_layer(const LayerShape& shape, const Problem& problem);
 
 }  // namespace sparkbench

@@ -152,8 +152,8 @@ class Steps {
     rows(stage, "residual", {wide(x), wide(residual)}, {wide(sum)});
   }
 
-  /// Of norm(z) and, where there is one, the gradient that comes by the residual besides: `dz`, and
-  /// behind dropout `d_branch`.
+  /// The gradient of norm(z), plus `beside`, the gradient that comes by the residual, if there is
+  /// one. Writes `dz`, and after dropout `d_branch`.
   void norm_backward(Stage stage, std::string_view dy, std::string_view z, std::string_view dz,
                      std::string_view d_branch, std::string_view beside) {
     Tensors reads = {wide(dy), wide(z), vectors("norm", 2)}, writes = {wide(dz)};
@@ -182,7 +182,7 @@ class Steps {
   void bias_gradient(Stage stage, const LayerTensor& of, std::uint64_t elements) {
     if (shape_.bias) rows(stage, "dbias", {of}, {gradient("dbias", stage, elements)});
   }
-  /// Of vectors, with a name for each stage.
+  /// A gradient of vectors, named for the stage.
   LayerTensor gradient(const std::string& name, Stage stage, std::uint64_t elements) const {
     return half(name + std::string(name_of(stage)), elements);
   }
@@ -251,8 +251,8 @@ std::uint64_t sum_of(const Tensors& tensors) {
                          });
 }
 
-/// What a forward pass alone need not write: the argument of an activation that an epilogue
-/// applies, and the sum before a LayerNorm whose output is all that is read.
+/// A forward pass without a backward pass need not write the argument of an activation that an
+/// epilogue applies, nor the sum before a LayerNorm whose output is all that is read.
 void drop_unread(std::vector<LayerStep>& steps, std::string_view output) {
   for (std::size_t i = 0; i < steps.size(); ++i) {
     std::erase_if(steps[i].writes, [&](const LayerTensor& written) {

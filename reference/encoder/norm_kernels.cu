@@ -93,7 +93,7 @@ __device__ __forceinline__ NormRow load_norm_row(const NormBackward& tensors, Ro
 
 constexpr int kWarpColumns = kWarp * kVector;
 
-/// Of the columns that a warp has, each thread eight; of those that a row does not have d_norm is
+/// RowMoments of a warp's columns, each thread having eight. Columns past the row's end have d_norm
 /// 0.
 __device__ __forceinline__ RowMoments moments_of_warp(const Floats& z, const Floats& d_norm,
                                                       const Floats& gamma, int column,
@@ -124,7 +124,7 @@ __device__ __forceinline__ RowMoments moments_of_warp(const Floats& z, const Flo
 template <int kMostThreads>
 __global__ void __launch_bounds__(kMostThreads, kMostThreads == 256 ? kNormBlocks : 1)
     norm_backward_kernel(const NormBackward tensors, const RowExtents extents) {
-  __shared__ RowMoments of_warp[2][kWarp];  // by turns, so that one barrier a row suffices
+  __shared__ RowMoments of_warp[2][kWarp];  // alternating, so that one barrier a row suffices
   const int column = static_cast<int>(threadIdx.x) * kVector;
   const bool is_inside = column < extents.columns;
   const Floats gamma = is_inside ? load(tensors.gamma + column) : zeros();

@@ -17,9 +17,9 @@ struct cublasLtContext;
 
 namespace sparkbench {
 
-/// What happens to a sum in fp32 before it is rounded. u is the activation's argument, [rows,
-/// columns]. The epilogues of derivatives are not used: on an H200 the product with GELU's and its
-/// sums took longer than the product and a kernel for both behind it.
+/// The epilogue of a product: applied to the fp32 sum before it is rounded. u is the activation's
+/// argument, [rows, columns]. Epilogues for derivatives are not used: on an H200 the product with
+/// GELU's derivative and its sums took longer than the product followed by a kernel for both.
 enum class Epilogue {
   kNone,
   kBias,         // + bias
@@ -29,7 +29,7 @@ enum class Epilogue {
 };
 
 /// D [rows, columns] = A [rows, inner] B [inner, columns] (+ C), row-major and contiguous. A
-/// transposed matrix lies as its transpose.
+/// transposed matrix is stored as its transpose.
 struct ProductShape {
   int rows = 0, columns = 0, inner = 0;
   bool a_is_transposed = false, b_is_transposed = false;
@@ -46,10 +46,10 @@ struct ProductTensors {
   Half* u = nullptr;
 };
 
-/// What products of a device share.
+/// Shared by the products of a device.
 class ProductLibrary {
  public:
-  /// On the current device. Throws std::runtime_error, OutOfDeviceMemory where it is that.
+  /// For the current device. Throws std::runtime_error, or OutOfDeviceMemory.
   ProductLibrary();
 
   cublasLtContext* handle() const { return handle_.get(); }
@@ -62,10 +62,10 @@ class ProductLibrary {
   DeviceBuffer workspace_{kWorkspaceBytes};
 };
 
-/// One product, by the algorithm that the library's heuristics name first: the same in every run.
+/// One product, by the first algorithm of the library's heuristics: the same in every run.
 class Product {
  public:
-  /// Nothing where the library has no algorithm for it. `library` outlives the product.
+  /// nullopt if the library has no algorithm for it. `library` must outlive the product.
   static std::optional<Product> find(const ProductLibrary& library, const ProductShape& shape);
 
   /// Tensors are aligned to 256 bytes. Throws std::runtime_error.

@@ -1,6 +1,6 @@
-// What a layer does on a GPU besides products and attention: kernels over the rows of fp16 matrices
-// [rows, columns], contiguous, aligned to 16 bytes, columns a multiple of 8. Arithmetic is fp32
-// between reading and storing, and no sum depends on how blocks are scheduled. C++17: device code
+// A layer's GPU kernels other than products and attention, over the rows of fp16
+// matrices [rows, columns], contiguous, aligned to 16 bytes, columns a multiple of 8. Arithmetic is
+// fp32 between loads and stores, and no sum depends on how blocks are scheduled. C++17: device code
 // includes it.
 #pragma once
 
@@ -21,7 +21,7 @@ struct RowExtents {
 /// The widest rows that are normalized: a block of 1024 threads holds one.
 inline constexpr int kMostNormalizedColumns = 8192;
 
-/// out = residual + dropout(x + bias). Null pointers leave their part out; out may be x or
+/// out = residual + dropout(x + bias). A null pointer leaves its part out; out may be x or
 /// residual.
 struct AddRows {
   const Half* x = nullptr;
@@ -33,9 +33,9 @@ struct AddRows {
 };
 void add_rows(const AddRows& tensors, RowExtents extents, cudaStream_t stream);
 
-/// sum as of add_rows(), norm = gamma (sum - mean) / sqrt(variance + epsilon) + beta by the
-/// statistics of the sum before its rounding. `add.out` is where the sum is stored, or null.
-/// Columns up to kMostNormalizedColumns.
+/// sum as in add_rows(), norm = gamma (sum - mean) / sqrt(variance + epsilon) + beta, with the
+/// statistics of the sum before its rounding. `add.out` is where the sum is stored, or null. Up to
+/// kMostNormalizedColumns columns.
 struct AddNorm {
   AddRows add;
   const Half* gamma = nullptr;
@@ -45,7 +45,7 @@ struct AddNorm {
 void add_norm(const AddNorm& tensors, RowExtents extents, cudaStream_t stream);
 
 /// The gradient of z of norm = LayerNorm(z) from that of the norm: d_z, to which `beside`, the
-/// gradient that comes by a residual, is added; behind dropout d_branch; and the sums over rows
+/// gradient that comes by a residual, is added; through dropout d_branch; and the sums over rows
 /// that are the gradients of gamma, beta and of the bias before dropout. Null pointers leave their
 /// part out; without dropout d_branch is d_z.
 struct NormBackward {
@@ -57,8 +57,8 @@ struct NormBackward {
   Half* d_branch = nullptr;
   Dropout dropout{};
   DropoutSite site = DropoutSite::kFirst;
-  Half* d_gamma = nullptr;   // [columns]; null: no sums. d_beta lies behind it,
-  bool sums_branch = false;  // and behind that the sums of d_branch
+  Half* d_gamma = nullptr;   // [columns]; null: no sums. d_beta follows it,
+  bool sums_branch = false;  // and then the sums of d_branch
   float* scratch = nullptr;  // of norm_scratch_bytes(), where there are sums
 };
 std::size_t norm_scratch_bytes(RowExtents extents);

@@ -45,7 +45,7 @@ class OnDevice {
   std::vector<double> rounded_;
 };
 
-/// Rows of z with an outlier in the first element, and what a LayerNorm has besides.
+/// Rows of z with an outlier in the first element, and the LayerNorm's other tensors.
 struct Rows {
   Rows(int of_columns, float first_element)
       : columns(static_cast<std::size_t>(of_columns)),

@@ -1,13 +1,13 @@
-// The sums that LayerNorm's gradient needs of a row, put together from those of its parts: each
-// part's are of what is off the part's own mean, so that no two large numbers are subtracted
-// wherever the row's elements lie (Chan, Golub and LeVeque, 1979).
+// The sums that LayerNorm's gradient needs of a row, combined from those of its parts. Each part's
+// sums are of differences from its own mean, so that no two large numbers are subtracted wherever
+// the row's elements are (Chan, Golub and LeVeque, 1979).
 #pragma once
 
 #include "kernels/base/host_device.h"
 
 namespace sparkbench {
 
-/// Of z and d, the gradient of normalized z.
+/// Moments of z and of d, the gradient of normalized z.
 struct alignas(16) RowMoments {
   float mean;     // of z
   float squares;  // sum of (z - mean)^2
@@ -15,7 +15,8 @@ struct alignas(16) RowMoments {
   float d_off;    // sum of d (z - mean)
 };
 
-/// Of a row of `columns` from parts of `of_part` columns each, the last of which may have fewer.
+/// The moments of a row of `columns` from those of its parts of `of_part` columns; the last may
+/// have fewer.
 SPARK_HD RowMoments joined(const RowMoments* parts, int of_part, int columns) {
   RowMoments row{0.0f, 0.0f, 0.0f, 0.0f};
   for (int first = 0, i = 0; first < columns; first += of_part, ++i) {

@@ -1,5 +1,4 @@
-// What rows of attention see under any mask: intervals of keys, for references that compute row by
-// row.
+// The keys that rows see under any mask, as intervals, for references that compute row by row.
 #pragma once
 
 #include <cstddef>

@@ -39,7 +39,7 @@ class NeededColumns {
   std::vector<int> places_;  // per block of the whole matrix; -1: not needed
 };
 
-/// What some rows of one head see, or which queries of one head see some keys.
+/// The keys that some rows of one head see, or the queries of one head that see some keys.
 struct SeenColumns {
   std::vector<VisibleRuns> of_rows;
   NeededColumns columns;

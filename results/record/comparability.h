@@ -28,7 +28,7 @@
 
 namespace sparkbench {
 
-/// What runs must share to be merged, by the names of --allow.
+/// The properties that runs must share to be merged, by the names of --allow.
 inline constexpr std::string_view kBuild = "build", kDevice = "device", kLibraries = "libraries",
                                   kMethod = "method", kFile = "file";
 

@@ -80,7 +80,7 @@ struct CaseSide {
 /// At least one side must have the case.
 CaseDiff diff_case(const CaseSide& first, const CaseSide& second, const DiffRules& rules);
 
-// What diff_case() compares, in time_diff.cc and output_diff.cc.
+// The comparisons of diff_case(), in time_diff.cc and output_diff.cc.
 
 /// Sets the ratios of `diff`. Returns kSlow, kFast, kClock, kAmbiguous or kSame; kSame also if
 /// neither run has a valid time. A ratio within the threshold is kSame if the uncertainty is at

@@ -35,7 +35,7 @@ double allowed_growth(const Accuracy& first, const Accuracy& second) {
                                            : std::numeric_limits<double>::infinity();
 }
 
-/// What has grown; "" if nothing has.
+/// The error that has grown, as a message; "" if none has.
 std::string find_growth(const Accuracy& first, const Accuracy& second) {
   if (second.nonfinite > first.nonfinite) {
     return fmt::format("{} elements of {} are not finite, {} were", second.nonfinite, second.output,

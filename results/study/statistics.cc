@@ -8,8 +8,8 @@
 namespace sparkbench {
 namespace {
 
-/// Of normal samples: the interquartile range in standard deviations, and the standard error of the
-/// median in those of the mean, sqrt(pi / 2).
+/// For normal samples: the interquartile range in standard deviations, and the ratio of the
+/// median's standard error to the mean's, sqrt(pi / 2).
 constexpr double kNormalQuartileRange = 1.3489795003921634;
 constexpr double kMedianEfficiency = 1.2533141373155003;
 

@@ -188,7 +188,7 @@ SPARK_HD float exponential(const Call& call, float x) {
   return call.has(Fault::kExpBase2) ? exp2f(x) : expf(x);
 }
 
-/// What the product with V takes for p = exp(score - max).
+/// The operand of the product with V for p = exp(score - max).
 SPARK_HD float stored_p(const Call& call, float p) {
   if (call.has(Fault::kSmallSkipped) && p < 1.0f / 64) return 0.0f;
   if (call.has(Fault::kCoarseP) && p > 0.0f) {
@@ -238,7 +238,7 @@ SPARK_HD void visit_tile(const Call& call, const Row& row, int first, bool is_fi
     const float keep = kept(call, row, k);
     const bool counts = !(call.has(Fault::kDropoutInSum) && keep == 0.0f);
     if (counts) state.sum += call.has(Fault::kHalfPSummed) ? stored : p;
-    if (first + i >= call.problem.seqlen_k) continue;  // V behind the end is 0
+    if (first + i >= call.problem.seqlen_k) continue;  // V past the end is 0
     for (int d = 0; d < call.problem.head_dim; ++d) {
       state.o[d] += stored * keep * value_at(call, row, k, d);
       if (call.has(Fault::kFp16Sum)) state.o[d] = rounded(state.o[d]);
@@ -440,7 +440,7 @@ SPARK_HD void dk_dv_row(const Call& call, const Row& row) {
   }
 }
 
-/// What a pass does besides: once a call, after the rows.
+/// What else a pass does: once a call, after the rows.
 SPARK_HD void finish(const Call& call) {
   const sparkbench_problem& of = call.problem;
   const std::int64_t elements = std::int64_t{of.batch} * of.seqlen_q * of.heads * of.head_dim;

@@ -105,8 +105,8 @@ namespace sparkbench::faults {
   X(kTwoHalves, "split-keys", "two halves of the keys, combined")            \
   X(kLazyMax, "lazy-max", "the maximum is renewed when it grows by 8")
 
-// Kernels that are right while they are verified, and less work while they are timed. On a GPU
-// alone.
+// Kernels that are right while they are verified, and less work while they are timed. Only on
+// a GPU.
 #define SPARKBENCH_CHEATS(X)                                                                    \
   X(kNothingLater, "cheat-nothing-later", "does nothing from the fourth call on")               \
   X(kReplay, "cheat-replay", "copies the O of the first call")                                  \

@@ -54,7 +54,7 @@ unsigned blocks_for(int batch, int heads, int rows) {
 
 namespace {
 
-/// What a cheat keeps.
+/// A cheat's state between calls.
 struct Kept {
   std::uint16_t* o = nullptr;  // of the first call
   std::uint16_t q = 0;         // the first element of its Q

@@ -15,7 +15,7 @@ namespace sparkbench::faults {
 /// Run the pass of `call` on its backend. On a GPU enqueue it on `stream`.
 void run_forward(const Call& call, void* stream);
 void run_backward(const Call& call, void* stream);
-/// What a call may keep, freed with its plan.
+/// State that calls may keep, freed with their plan.
 std::shared_ptr<void> make_kept();
 /// Why the last of them failed; null if it did not.
 const char* why_failed();

@@ -21,7 +21,7 @@ struct OwnInputs {
   std::vector<Warning> warnings;
 
   virtual ~OwnInputs() = default;
-  /// What the tensors say of the problem, as flags.
+  /// The problem's extents as the tensors have them, as flags.
   virtual AxisFlags extents() const = 0;
   /// The name of the gradient that a backward pass begins with, when the file lacks it; else null.
   virtual const char* missing_gradient() const = 0;

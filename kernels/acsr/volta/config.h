@@ -65,7 +65,7 @@ struct ScoresTiles {
   StagedScores staged[Config::kWarps];
 };
 
-/// `o` takes the place of `p` in the end.
+/// `o` overlays `p` at the end.
 template <class Config>
 struct OutputTiles {
   SwizzledTile<kBlockRows, kTileKeys> p;
@@ -78,7 +78,7 @@ struct OutputTiles {
   }
 };
 
-/// A ProbabilityTile's places, but for its order of keys. The output takes the place of `values`.
+/// Addresses of a ProbabilityTile, with another order of keys. The output overlays `values`.
 template <class Config>
 struct KeyGradientTiles {
   ProbabilityTile<kTransposedKeys> values[kBlockPlaces / kTransposedKeys][kTileRows / kGridRows];

@@ -32,7 +32,7 @@ class KeyGradientWarp {
         row_(block.first_row()),
         head_(block.first_head()) {}
 
-  /// Line 2: the next tile's. Past the last one nothing is there.
+  /// Line 2, for the next tile. Past the last tile there are zeros.
   SPARK_DEVICE void load() {
     const Half* const values = block_.values_of(head_);
     const int chunk = block_.first_place() / kChunkPlaces + machine_.lane() % kValueChunks;
@@ -96,8 +96,8 @@ class KeyGradientWarp {
   SPARK_DEVICE int copied_row(int i) const {
     return kRowsOfWarp * machine_.warp() + kRowsAtOnce * i + machine_.lane() / kValueChunks;
   }
-  /// Of the 64 of a warp, that of row `row` of group g of its sums: where values lie in the order
-  /// of places, and not as transposed_key() has it.
+  /// Which of a warp's 64 places is row `row` of group g of its sums. The values are in the order
+  /// of places, not in transposed_key()'s.
   SPARK_DEVICE static int place_of(int g, int row) {
     return 32 * (g >> 1) + 16 * (row >> 3) + 8 * ((row >> 2) & 1) + 4 * (g & 1) + (row & 3);
   }

@@ -1,4 +1,4 @@
-// R-SDDMM: the scores of a pattern's pairs alone, each row's to its place in memory.
+// R-SDDMM: only the scores of a pattern's pairs, each row's to its values in memory.
 //
 // One block computes 128 rows of one class, on tensor cores by m8n8k4:
 //    1  Q of the rows to shared memory

@@ -26,10 +26,10 @@ class TemporaryFile {
 
   bool is_open() const { return file_.is_open(); }
 
-  /// Has it on the disk.
+  /// As FileDescriptor::write_durably().
   bool write(std::string_view text) { return file_.write_durably(text); }
 
-  /// Replaces what has the target's name: also a link, which is not followed.
+  /// Replaces the file of the target's name, or a link, which is not followed.
   bool take_name();
 
  private:

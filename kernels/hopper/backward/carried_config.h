@@ -1,5 +1,5 @@
-// The tile sizes of the backward kernel that carries dQ (carried_kernel.h), and the shared memory
-// that it asks for.
+// The tile sizes of the fused backward kernel for windows (carried_kernel.h), and the shared memory
+// that it needs.
 #pragma once
 
 #include "kernels/hopper/backward/params.h"
@@ -9,10 +9,10 @@
 
 namespace sparkbench::hopper {
 
-/// How many of each that shared memory has room for.
+/// How many of each fit in shared memory.
 struct CarriedRoom {
   int stages;  // steps of queries: Q and dO
-  int steps;   // of which dQ is carried
+  int steps;   // steps whose dQ is carried
   int keys;    // tiles of keys: K and V
 };
 /// Chosen by time on an H100 (ladder.md).
@@ -35,7 +35,8 @@ template <int kColumns, bool kDropout, int kLeastColumns>
 struct CarriedConfig : WarpgroupConfig<kColumns, kDropout, kLeastColumns, Blocks::kDense>,
                        Planned<CarriedPlan<kColumns>> {
   static constexpr int kColumnWarpgroups = 1, kKeyTiles = 1;
-  // So that who waits for a step's visit made the last but one, and a phase's parity names it.
+  // A warpgroup that waits for a step's visit made the visit before the last, so a phase's parity
+  // names it.
   static_assert(CarriedConfig::kWarpgroups == 2, "tiles side by side are different warpgroups'");
   static constexpr int kGradientColumns = kColumns;
   static constexpr int kBlockKeys = kWarpgroupRows, kStep = CarriedConfig::kPlan.tile_keys;
@@ -46,20 +47,21 @@ struct CarriedConfig : WarpgroupConfig<kColumns, kDropout, kLeastColumns, Blocks
   static constexpr int kQuerySteps = kStep / M16n8k16Layout::kStepKeys;
   static constexpr bool kLoadsOffsetsEarly = false;
   static constexpr bool kMasksByEnds = kColumns <= 64;
-  /// Whether registers are so short that what hangs on a thread's index is computed where it is
-  /// wanted (machine/codegen.h).
+  /// Whether registers are so short that thread-dependent indices are recomputed where they are
+  /// used (machine/codegen.h).
   static constexpr bool kRecomputes = kColumns > 64;
-  /// Tiles of keys that a step may see. The first of them waits for the last one of the step that
-  /// had its stage, and its carried dQ, before. That must not be a tile which the same warpgroup,
-  /// or the loader, comes to later: so there are as many stages but one, and carried steps but two.
+  /// Most tiles of keys that a step may see. The first of them waits for the last tile of the step
+  /// that had its stage, and its carried dQ, before. The same warpgroup, or the loader, must not
+  /// come to that tile later: so the limits are one more than the stages, and two more than the
+  /// carried steps.
   static constexpr int kMostVisits =
       CarriedConfig::kStages < kCarriedSteps + 1 ? CarriedConfig::kStages + 1 : kCarriedSteps + 2;
-  /// Tiles of keys of a sequence, all of which each of its steps may see: as many steps have a
-  /// stage at once, and all but one a carried dQ.
+  /// Most tiles of keys of a short sequence, in which each step may see all tiles: so many steps
+  /// have a stage at once, and all but one of them a carried dQ.
   static constexpr int kMostTiles =
       CarriedConfig::kStages < kCarriedSteps + 1 ? CarriedConfig::kStages : kCarriedSteps + 1;
   static_assert(kMostTiles <= kMostVisits, "what is drawn has room");
-  /// Columns of dQ that are multiplied at once.
+  /// Columns of dQ in one product.
   static constexpr int kDqColumns = kColumns > 96 ? kPanelColumns : kColumns;
   static constexpr int kDqParts = kColumns / kDqColumns;
   static_assert(kDqParts == 1 || kDqColumns == kPanelColumns, "parts are panels");
@@ -69,8 +71,8 @@ struct CarriedConfig : WarpgroupConfig<kColumns, kDropout, kLeastColumns, Blocks
   using Tiles = CarriedTiles<CarriedConfig>;
 };
 
-/// Of a stage of Q and dO, of a tile of keys, and of a carried dQ. A stage's `visited` ends a phase
-/// when a tile of keys has had its step.
+/// Barriers of each stage of Q and dO, each tile of keys, and each carried dQ. A stage's `visited`
+/// ends a phase when a tile of keys has had its step.
 template <class Config>
 struct CarriedBarriers {
   Mbarrier full[Config::kStages], empty[Config::kStages], visited[Config::kStages];
@@ -78,16 +80,17 @@ struct CarriedBarriers {
   Mbarrier dq_empty[Config::kCarriedSteps];
 };
 
-/// Of a part of dQ of 64 queries: what earlier keys came to, as a warpgroup's threads have it, of 8
-/// columns after the other; or its rows in fp16, on their way to memory.
+/// One product's columns of dQ of 64 queries: the sum over earlier keys, in the order of a
+/// warpgroup's threads, 8 columns after the other; or its rows in fp16, on their way to global
+/// memory.
 template <class Config>
 union CarriedDq {
   Bits128 sums[Config::kDqColumns / 8][32 * kWarpgroupWarps];
   SwizzledPanels<kWarpgroupRows, Config::kDqColumns> rows;
 };
 
-/// What the loader's warps draw of a step (tile/dropout.h), each for 16 of its queries, for each
-/// tile of keys that they see.
+/// The dropout masks that the loader's warps draw for a step (tile/dropout.h), each warp for 16 of
+/// its queries, for each tile of keys that they see.
 template <class Config, bool kDraws = Config::kLoaderDraws>
 struct DrawnOfStep {};
 template <class Config>
@@ -95,7 +98,7 @@ struct DrawnOfStep<Config, true> {
   std::uint32_t dropped[1][Config::kMostVisits][kWarpgroupWarps][32];
 };
 
-/// K's and V's places become dK's and dV's.
+/// dK and dV overlay K and V.
 template <class Config>
 struct CarriedTiles {
   struct Stage : DrawnOfStep<Config> {
@@ -106,7 +109,7 @@ struct CarriedTiles {
   Stage stage[Config::kStages];
   typename Config::ScoreGradientTile score_gradients[Config::kWarpgroups];
   CarriedDq<Config> dq[Config::kCarriedSteps][Config::kDqParts];
-  int phases_before[Config::kStages];  // that `visited` had before the stage's step, modulo 2
+  int phases_before[Config::kStages];  // how many `visited` had before the stage's step, modulo 2
   CarriedBarriers<Config> barriers;
 };
 

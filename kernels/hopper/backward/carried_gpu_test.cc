@@ -1,4 +1,4 @@
-// dQ carried from block to block on a GPU: bit for bit dQ formed alone, and dK and dV with it.
+// The fused kernel's dQ on a GPU: bit for bit that of the dQ kernel, and dK and dV with it.
 #include <gtest/gtest.h>
 
 #include <utility>
@@ -13,7 +13,7 @@ namespace {
 
 class HopperCarriedBackwardGpu : public OnHopper<int> {
  protected:
-  /// Of the test's head_dim, with dropout and without, so many times each.
+  /// Runs a problem with the test's head_dim `times` times, with dropout and without.
   static void expect_bits_of_alone(int batch, int seqlen, const MaskSpec& mask, int times) {
     for (const float dropout_p : {0.0f, 0.17f}) {
       SCOPED_TRACE(testing::Message()

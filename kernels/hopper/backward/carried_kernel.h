@@ -1,12 +1,12 @@
-// dK, dV and dQ for Hopper's wgmma in one kernel, where rows see few keys: of windows, bands and
-// short sequences. dQ is carried: the tiles of keys that see a step of queries follow each other in
-// one block (a run, key_runs.h), and what those before came to waits in shared memory for the next.
-// So Q, K, V and dO are read once and dQ is written once, nothing is added in device memory, and
-// all sums have the order of kernels of their own (kernel.h, dq_kernel.h), whose bits they
-// have.
+// dK, dV and dQ for Hopper's wgmma in one kernel, for windows, bands and short sequences, whose
+// rows see few keys. The kernel carries dQ: the key tiles that see a step of queries follow each
+// other in one block (a key run, key_runs.h), and the sum so far waits in shared memory for the
+// next tile. So Q, K, V and dO are read once and dQ is written once, nothing is added in device
+// memory, and all sums have the order of the separate kernels (kernel.h, dq_kernel.h), whose bits
+// they have.
 //
-// The warpgroups of a block have the tiles of its run by turns, 64 keys each, and all products of
-// theirs. A step of queries is one's after the other's, in the order of keys:
+// The warpgroups of a block take the tiles of its run in turn, 64 keys each, and all products of
+// these. They do a step of queries one after the other, in the order of keys:
 //    1  the loader: K and V of the run's next tile to shared memory
 //    2  the loader: Q, dO and their statistics of the steps that it is the first to see
 //    3  for each step of 64 queries that sees a key of the tile:
@@ -15,8 +15,8 @@
 //    6      dS = P * (dP - D), dP = 0 where dropped
 //    7      dV += (P, 0 where dropped)' dO             tensor cores, P in registers
 //    8      dK += dS' Q                                tensor cores, dS in registers
-//    9      once the tile before has left dQ: dQ += dS K, dS by way of shared memory
-//   10      of the step's last tile: scale * dQ to global memory
+//    9      after the tile before has added its dQ: dQ += dS K, dS through shared memory
+//   10      for the step's last tile: scale * dQ to global memory
 //   11  scale * dK and dV to global memory
 // While one warpgroup does lines 5 and 6 the other multiplies.
 #pragma once
@@ -28,11 +28,11 @@
 
 namespace sparkbench::hopper {
 
-/// A warpgroup's dQ of its tile and a step, line 9 and 10.
+/// A warpgroup's dQ of its tile and a step: lines 9 and 10.
 template <class Config, class Machine>
 class CarriedProduct {
  public:
-  /// `keys` is where the tile's are.
+  /// `keys` is the ring stage of the tile's keys.
   SPARK_DEVICE CarriedProduct(Machine& machine, const BackwardParams& params, const KeyBlock& block,
                               int keys)
       : machine_(machine),
@@ -47,7 +47,7 @@ class CarriedProduct {
   SPARK_DEVICE void store(const Halves& ds) {
     auto& gradients = tiles_.score_gradients[warpgroup_];
     const int lane = machine_.lane();
-    meet_warpgroup();  // until no warp multiplies what lies there
+    meet_warpgroup();  // until no warp multiplies the dS before
 #pragma unroll
     for (int step = 0; step < Config::kQuerySteps; ++step) {
 #pragma unroll
@@ -61,8 +61,8 @@ class CarriedProduct {
     meet_warpgroup();
   }
 
-  /// Behind so many steps of the run, of a head's queries from `position` on. Waits for all
-  /// products of the warpgroup.
+  /// Lines 9 and 10 of a visit, after `steps_before` earlier steps of the run. The step's queries
+  /// begin at `position` of a head. Waits for all products of the warpgroup.
   SPARK_DEVICE void add(const StepVisit& visit, int steps_before, int position) {
     const StageRing<Config> stage(steps_before);
     const Ring<Config::kCarriedSteps> carried(steps_before);
@@ -144,7 +144,7 @@ class CarriedProduct {
         {columns, {}}, block_.batch, head);
   }
 
-  /// The same, of which nothing is computed ahead where registers are short.
+  /// The same, without computing ahead where registers are short.
   SPARK_DEVICE int recomputed(int value) const {
     return Config::kRecomputes ? machine_.opaque(value) : value;
   }
@@ -173,7 +173,7 @@ SPARK_DEVICE void attend_runs(Machine& item, const BackwardParams& params) {
   for (; !item.is_done(); item.advance()) {
     const KeyRun run = run_of_item(item, params, before);
     before = run.counts();
-    // Tiles are the warpgroups' by turns, over all of the block's runs.
+    // The warpgroups take tiles in turn, over all of the block's runs.
     const int turn = run.tiles_before(run.first()) % Config::kWarpgroups;
     const int first = run.first() + (warpgroup - turn + Config::kWarpgroups) % Config::kWarpgroups;
     for (int tile = first; tile < run.end(); tile += Config::kWarpgroups) {

@@ -1,5 +1,6 @@
-// The warps that load a run's tiles of keys and, ahead of the warpgroups that multiply them, Q, dO
-// and the statistics of its steps of queries, each once; and draw dropout.
+// The producer warps of the fused kernel: they load a run's tiles of keys and, ahead of the
+// consumer warpgroups, Q, dO and the statistics of its steps of queries, each once; and draw
+// dropout.
 #pragma once
 
 #include "kernels/hopper/backward/carried_config.h"
@@ -10,7 +11,8 @@
 
 namespace sparkbench::hopper {
 
-/// By one warp, before all meet. One warpgroup lets go of a stage, a tile of keys, or a carried dQ.
+/// Called by one warp, before a barrier. One warpgroup releases a stage, a tile of keys, or a
+/// carried dQ.
 template <class Config, class Machine>
 SPARK_DEVICE void init_barriers(Machine& machine, CarriedBarriers<Config>& barriers,
                                 int loader_warps) {
@@ -25,7 +27,7 @@ SPARK_DEVICE void init_barriers(Machine& machine, CarriedBarriers<Config>& barri
   init(barriers.dq_empty, kWarpgroupWarps);
 }
 
-/// An item is a run: which of its head's, the head, the batch entry.
+/// An item is a run: its number in its head, the head, the batch entry.
 template <class Machine>
 SPARK_DEVICE KeyRun run_of_item(Machine& item, const BackwardParams& params,
                                 const RunCounts& before) {
@@ -97,7 +99,7 @@ class CarriedLoader {
     ring_.advance();
   }
 
-  /// To those who visit a step so often.
+  /// Stores for the consumers how many phases `visited` had before this step, modulo 2.
   SPARK_DEVICE void tell_phases(int visits) {
     const int place = ring_.place();
     if (machine_.warp() == Config::kConsumerWarps && machine_.lane() == 0) {

@@ -1,5 +1,5 @@
-// dQ carried from block to block on the emulated H100: bit for bit dQ formed alone, and dK and dV
-// with it.
+// The fused kernel's dQ on the emulated H100: bit for bit that of the dQ kernel, and dK and dV with
+// it.
 #include "kernels/hopper/backward/carried_kernel.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ bool is_served(const Problem& problem) {
   return visit_backward_carried(problem, [](auto, auto) {});
 }
 
-/// Each mask with dropout or without it, the other way round in the next `cell`; nightly both.
+/// Each mask with dropout or without, swapped in the next `cell`; nightly both.
 void expect_dq_alone(Problem problem, std::initializer_list<MaskSpec> masks, std::size_t cell) {
   constexpr float kDropouts[] = {0.0f, 0.17f};
   for (const MaskSpec& mask : masks) {
@@ -57,7 +57,7 @@ Problem problem_of(int head_dim, int seqlen, const MaskSpec& mask) {
           .seed = 11};
 }
 
-/// Runs have a few blocks each, which begin and end in the midst of heads and batch entries.
+/// Key runs have a few blocks each, which begin and end within heads and batch entries.
 class HopperCarriedBackward : public testing::TestWithParam<std::tuple<int, int>> {};
 
 TEST_P(HopperCarriedBackward, HasTheBitsOfDqAlone) {
@@ -77,7 +77,8 @@ INSTANTIATE_TEST_SUITE_P(HeadDims, HopperCarriedBackward,
                                                                               {8, 40, 96, 104})),
                                           testing::ValuesIn(with_nightly<int>({330}, {450}))));
 
-/// Of windows of which as many steps wait as there is room for; one more is another form's.
+/// The longest windows whose carried steps have room in shared memory; longer ones take another
+/// DqForm.
 TEST(HopperCarriedBackwardOfLongWindows, HasTheBitsOfDqAlone) {
   for (const int head_dim : with_nightly<int>({64, 128}, {32, 80})) {
     Problem problem = problem_of(head_dim, 900, MaskSpec::window(1));
@@ -96,7 +97,7 @@ TEST(HopperCarriedBackwardOfLongWindows, HasTheBitsOfDqAlone) {
   }
 }
 
-/// Where all keys of a sequence are few, whatever its rows see.
+/// Short sequences, whatever their rows see.
 TEST(HopperCarriedBackwardOfShortSequences, HasTheBitsOfDqAlone) {
   for (const auto& [head_dim, most] : {std::pair{64, 256}, {80, 128}, {128, 128}}) {
     std::size_t cell = 0;
@@ -110,8 +111,8 @@ TEST(HopperCarriedBackwardOfShortSequences, HasTheBitsOfDqAlone) {
   }
 }
 
-/// Of keys before a row's own, as a window over a pattern's other tokens leaves them: the first
-/// rows see none, and nobody sees the last keys.
+/// Bands before a row's own key, as a window over a pattern's other tokens leaves them: the first
+/// rows see no key, and no row sees the last keys.
 TEST(HopperCarriedBackwardOfStrictBands, HasTheBitsOfDqAlone) {
   for (const int head_dim : {64, 128}) {
     std::size_t cell = 0;
@@ -120,7 +121,7 @@ TEST(HopperCarriedBackwardOfStrictBands, HasTheBitsOfDqAlone) {
                       {MaskSpec::band(70, -1), MaskSpec::band(128, -1)}, cell++);
     }
   }
-  // As far from a row's own key as a step's last query sees the step's first key.
+  // The farthest from a row's own key at which a step's last query still sees the step's first key.
   const Case furthest = make_case(problem_of(64, 320, MaskSpec::band(100, -63)));
   ASSERT_TRUE(is_served(furthest.problem));
   expect_same(run(furthest, DqForm::kCarried), run(furthest, DqForm::kAlone));
@@ -174,11 +175,11 @@ TEST(HopperDqForm, IsCarriedInWindowsOfWhichAllStepsFit) {
   window.head_dim = 64;
   window.mask = MaskSpec::window(1024);
   EXPECT_EQ(dq_form(window, false), DqForm::kAlone);
-  // Of keys of several heads a block has one head's queries after another's.
+  // With grouped keys a block has one query head's rows after another's.
   window.mask = MaskSpec::window(128);
   window.heads_k = 1;
   EXPECT_EQ(dq_form(window, false), DqForm::kAlone);
-  // Rows that see no key are no block's.
+  // No block has rows that see no key.
   window.heads_k = 0;
   window.seqlen_q = 9000;
   EXPECT_EQ(dq_form(window, false), DqForm::kAlone);

@@ -1,4 +1,4 @@
-// The backward kernels' tile sizes, and the shared memory that they ask for.
+// The backward kernels' tile sizes, and the shared memory that they need.
 #pragma once
 
 #include "kernels/hopper/backward/params.h"
@@ -20,7 +20,7 @@ constexpr BlockPlan backward_plan(int columns) {
   return {64, 3, 3, 160, 32};
 }
 
-/// With the sums of dQ.
+/// For the dK/dV kernel that also adds up dQ.
 constexpr BlockPlan backward_sums_plan(int columns) {
   if (columns > 64) return {64, 2, 3, 240, 24};
   return {128, 2, 3, 240, 24};
@@ -38,7 +38,7 @@ struct BackwardPlan {
 template <class Config>
 struct BackwardDqTiles;
 
-/// dQ of blocks of queries.
+/// The dQ kernel, over blocks of queries.
 template <int kColumns, bool kDropout, int kLeastColumns, Blocks kBlocks = Blocks::kDense>
 struct BackwardDqConfig : WarpgroupConfig<kColumns, kDropout, kLeastColumns, kBlocks>,
                           Planned<BackwardDqPlan<kColumns>> {
@@ -46,7 +46,7 @@ struct BackwardDqConfig : WarpgroupConfig<kColumns, kDropout, kLeastColumns, kBl
   static constexpr int kBlockM = kWarpgroupRows * kWarpgroups;
   static constexpr int kBlockN = BackwardDqConfig::kPlan.tile_keys;
   static constexpr bool kHalvesTiles = false;
-  /// Keys whose dS is formed, and then multiplied by K, at once: chosen by time (ladder.md).
+  /// Keys whose dS is formed, and then multiplied by K, at a time: chosen by time (ladder.md).
   static constexpr int kPartKeys = kDropout ? kBlockN : BackwardDqConfig::kProductDepth;
   static constexpr int kQueryTensors = 2;
   static constexpr int kRowsStages = kColumns <= 128 ? 2 : 1;
@@ -55,7 +55,7 @@ struct BackwardDqConfig : WarpgroupConfig<kColumns, kDropout, kLeastColumns, kBl
   using Tiles = BackwardDqTiles<BackwardDqConfig>;
 };
 
-/// Q's place becomes dQ's.
+/// dQ overlays Q.
 template <class Config>
 struct BackwardDqTiles {
   struct Stage {
@@ -70,8 +70,8 @@ struct BackwardDqTiles {
 template <class Config>
 struct BackwardTiles;
 
-/// dK and dV of blocks of keys. Above 128 columns two warpgroups share 64 keys, and each has half
-/// of the columns of both.
+/// The dK/dV kernel, over blocks of keys. Above 128 columns two warpgroups share 64 keys, and each
+/// has half of the columns of both.
 template <int kColumns, bool kDropout, int kLeastColumns, Blocks kBlocks = Blocks::kDense,
           bool kSums = false>
 struct BackwardConfig : WarpgroupConfig<kColumns, kDropout, kLeastColumns, kBlocks>,
@@ -83,22 +83,22 @@ struct BackwardConfig : WarpgroupConfig<kColumns, kDropout, kLeastColumns, kBloc
   static constexpr int kBlockKeys = kWarpgroupRows * kKeyTiles;
   static constexpr int kStep = BackwardConfig::kPlan.tile_keys;  // queries
   static constexpr int kRowsStages = !kSums && kColumns <= 128 ? 2 : 1;
-  /// Queries whose P and dS are formed, and then multiplied, at once, where dQ is not summed.
+  /// Queries whose P and dS are formed, and then multiplied, at a time, where dQ is not summed.
   static constexpr int kPartQueries = BackwardConfig::kProductDepth;
   static constexpr bool kLoaderDraws = kDropout;
   static constexpr int kQuerySteps = kStep / M16n8k16Layout::kStepKeys;
-  /// Whether what P is recomputed from is loaded before the products of S: it costs registers.
+  /// Whether the row statistics for P are loaded before the products of S, which costs registers.
   static constexpr bool kLoadsOffsetsEarly = !kSums && kColumns <= 64 && !kDropout;
-  /// Whether a mask compares with the end that cuts a tile, or has words of bits. With sums rows
-  /// see many keys, of which few tiles are cut, and no register is to spare.
+  /// Whether a mask compares with the end that crosses a tile, or has mask bits. With sums of dQ
+  /// rows see many keys, few tiles are partial, and no register is to spare.
   static constexpr bool kMasksByEnds = !kSums;
   static_assert(kStep % 64 == 0, "blocks of the dropout mask are transposed whole");
   using KeyTile = SwizzledPanels<kWarpgroupRows, kColumns>;
   using QueryTile = SwizzledPanels<kStep, kColumns>;
   using Tiles = BackwardTiles<BackwardConfig>;
 
-  /// Whether it adds up dQ too (dq_sums.h). Each warpgroup has 64 rows of a step's, or 64 columns,
-  /// or all by turns.
+  /// Whether it adds up dQ too (dq_sums.h). Each warpgroup has 64 rows or 64 columns of a step's
+  /// dQ, or all of it in turn.
   static constexpr bool kSumsDq = kSums;
   static constexpr int kScoreGradientStages = 2;
   static constexpr bool kSharesDqColumns = kColumns == kWarpgroups * kPanelColumns;
@@ -110,7 +110,7 @@ struct BackwardConfig : WarpgroupConfig<kColumns, kDropout, kLeastColumns, kBloc
   static_assert(!kSums || kColumnWarpgroups == 1, "warpgroups have keys of their own");
 };
 
-/// dS of a block's keys, where dQ is added up too.
+/// dS of a block's keys, if dQ is added up too.
 template <class Config, bool kSums = Config::kSumsDq>
 struct ScoreGradients {};
 template <class Config>
@@ -125,21 +125,21 @@ struct ScoreGradientBarriers<Config, true> {
   Mbarrier gradients_empty[Config::kScoreGradientStages];
 };
 
-/// Of a stage of Q and dO, and of all of a block's keys.
+/// Barriers of each stage of Q and dO, and of a block's K and V.
 template <class Config>
 struct QueryBarriers : ScoreGradientBarriers<Config> {
   Mbarrier full[Config::kStages], empty[Config::kStages];
   Mbarrier rows_full[Config::kRowsStages], rows_empty[Config::kRowsStages];
 };
 
-/// K's and V's places become dK's and dV's.
+/// dK and dV overlay K and V.
 template <class Config>
 struct BackwardTiles : ScoreGradients<Config> {
   struct Stage {
     typename Config::QueryTile q, d_o;
     StatisticsTile statistics[Config::kStep / StatisticsTile::kRows];
-    /// As the loader's warps draw them (tile/dropout.h), each of 16 of 64 queries, for each tile of
-    /// keys.
+    /// Dropout as the loader's warps draw it (tile/dropout.h), each for 16 of 64 queries, for each
+    /// tile of keys.
     std::uint32_t dropped[Config::kStep / kWarpgroupRows][Config::kKeyTiles][kWarpgroupWarps][32];
   };
   typename Config::KeyTile k[Config::kRowsStages][Config::kKeyTiles];

@@ -1,5 +1,5 @@
-// dQ = scale * dS K for Hopper's wgmma, of a head's blocks of queries: with P recomputed from Q, K
-// and the log-sum-exp, and dS = P * (dP - D), D = rowsum(dO * O) (FlashAttention-2, algorithm 2).
+// dQ = scale * dS K for Hopper's wgmma, over blocks of queries: P is recomputed from Q, K and the
+// log-sum-exp, and dS = P * (dP - D), D = rowsum(dO * O) (FlashAttention-2, algorithm 2).
 //
 // One block has kBlockM queries of one head, each warpgroup 64 of them, and a warpgroup that loads:
 //    1  the loader: Q and dO to shared memory
@@ -83,7 +83,7 @@ class DqWarpgroup : public QueryWarpgroup<Config, Machine, BackwardParams> {
                    this->first_row_, first_key<Config>(this->machine_, this->params_, place));
     }
   }
-  /// Line 6, to fp16, of keys [kBegin, kEnd).
+  /// Line 6, to fp16, for keys [kBegin, kEnd).
   template <int kBegin, int kEnd>
   SPARK_DEVICE void form_score_gradients(const Scores& p, const Scores& dp, const Dropped& dropout,
                                          Halves& ds) {
@@ -111,13 +111,13 @@ class DqWarpgroup : public QueryWarpgroup<Config, Machine, BackwardParams> {
       }
     }
   }
-  /// Line 7, of the same.
+  /// Line 7, for the same keys.
   template <int kBegin, int kEnd>
   SPARK_DEVICE void start_dq(int stage, const Halves& ds) {
     this->template multiply_columns<kBegin, kEnd>(ds, k_columns_ + stage_step<Config>(stage), dq_);
   }
 
-  /// Line 8, by way of Q's place.
+  /// Line 8. dQ overlays Q.
   SPARK_DEVICE void write() {
     Machine& machine = this->machine_;
     const BackwardParams& params = this->params_;
@@ -134,13 +134,13 @@ class DqWarpgroup : public QueryWarpgroup<Config, Machine, BackwardParams> {
   }
 
  private:
-  const std::uint64_t q_, d_o_, k_, v_, k_columns_;  // descriptors; of the first stage
+  const std::uint64_t q_, d_o_, k_, v_, k_columns_;  // descriptors, for the first stage
   RowStatistics statistics_[2];
   Fragment dq_[Config::kColumnSteps];
 };
 
-/// Lines 6 and 7 of a tile's keys from kBegin on: part by part, so that the products of one run
-/// beside what forms the next.
+/// Lines 6 and 7 of a tile's keys from kBegin on, chunk by chunk: the products of one chunk run
+/// beside the arithmetic of the next.
 template <int kBegin, class Config, class Warpgroup>
 SPARK_DEVICE void add_parts(Warpgroup& warp, int stage, const typename Warpgroup::Scores& p,
                             const typename Warpgroup::Scores& dp,
@@ -194,7 +194,7 @@ SPARK_DEVICE void attend_backward(DqWarpgroup<Config, Machine>& warp, StageRing<
   }
 }
 
-/// The kernel of dQ.
+/// The dQ kernel.
 template <class Config, class Machine>
 SPARK_DEVICE void attention_backward_dq(Machine& machine, const BackwardParams& params) {
   const auto load = [&](auto& item) { load_items<Config>(item, params); };  // lines 1, 3

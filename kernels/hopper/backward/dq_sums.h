@@ -1,10 +1,10 @@
-// dQ = scale * dS K where the kernel of dK and dV forms it too: of each step of queries the
-// products with a block's keys are added to FP32 sums in device memory, which all blocks share.
+// dQ = scale * dS K in the dK/dV kernel: for each step of queries, the product with a block's keys
+// is added to FP32 sums in device memory, which all blocks share.
 //
-// The warpgroups of a block leave dS of their keys in shared memory. A step later, when the others
-// have too, dS K of all of the block's keys is one product: each warpgroup has it by turns, or 64
-// of its columns or rows each time. Sums lie as the lanes have them, so that a lane adds 16 bytes
-// and a warp 512 side by side; round_dq.h makes dQ of them.
+// The warpgroups of a block store dS of their keys in shared memory. A step later, when all have,
+// dS K over all of the block's keys is one product, which one warpgroup does in turn, or each does
+// for 64 columns or rows. The sums are in the order of the lanes, so that a lane adds 16 bytes and
+// a warp 512 adjacent ones. round_dq.h rounds them to dQ.
 #pragma once
 
 #include "kernels/base/planted_fault.h"
@@ -14,11 +14,11 @@
 
 namespace sparkbench::hopper {
 
-/// Where the block stands in its ring of dS, over all of its items.
+/// The block's position in its ring of dS, over all of its items.
 template <class Config>
 struct DqTurns {
   Ring<Config::kScoreGradientStages> ring;
-  int turn = 0;  // of the step's: the warpgroup that multiplies it
+  int turn = 0;  // the warpgroup that multiplies this step
 
   SPARK_DEVICE void advance() {
     ring.advance();
@@ -32,7 +32,7 @@ class DqSums {
  public:
   using Fragment = typename Config::Layout::Fragment;
 
-  /// `keys` is where the item's are.
+  /// `keys` is the ring stage of the item's keys.
   SPARK_DEVICE DqSums(Machine& machine, const BackwardParams& params, int keys,
                       DqTurns<Config>& turns)
       : machine_(machine),
@@ -48,7 +48,7 @@ class DqSums {
             describe_columns(machine, tiles_.score_gradients[0]) +
             descriptor_step(first_row_ / kPanelColumns * Config::ScoreGradientTile::kPanelBytes)) {}
 
-  /// dS of the step, once nobody multiplies what lies there: operand A, keys by queries.
+  /// dS of the step, once no product reads the buffer: operand A, keys by queries.
   template <class Halves>
   SPARK_DEVICE void store(const Halves& ds) {
     const int place = turns_.ring.place(), lane = machine_.lane();
@@ -73,7 +73,7 @@ class DqSums {
   SPARK_DEVICE bool has_turn() const {
     return sums_ != nullptr && (Config::kDqTurns == 1 || before_.turn == warpgroup_);
   }
-  /// Starts its product.
+  /// Starts the product of that step.
   SPARK_DEVICE void start() {
     const int place = before_.ring.place();
     machine_.wait_at_mbarrier(&tiles_.barriers.gradients_full[place], before_.ring.full_parity());
@@ -95,7 +95,7 @@ class DqSums {
       }
     }
   }
-  /// What it came to, to memory.
+  /// Adds the product to the sums.
   SPARK_DEVICE void finish() {
     machine_.arrive_at_mbarrier(&tiles_.barriers.gradients_empty[before_.ring.place()]);
     float* const sums = sums_ + (first_row_ * Config::kHeadDim + kWarpgroupRows * first_column_ +
@@ -107,14 +107,14 @@ class DqSums {
       machine_.add_global(sums + step * 8 * kWarpgroupRows, dq_[step].element);
     }
   }
-  /// To the next step, behind that of a tile of queries.
+  /// Goes on to the next step, after a tile of queries.
   SPARK_DEVICE void advance(std::size_t query_tile) {
     before_ = turns_;
     sums_ = params_.dq_sums + query_tile * (kWarpgroupRows * Config::kHeadDim);
     turns_.advance();
   }
-  /// Behind the last step: until nobody reads the keys any more. Who multiplied the step before it
-  /// may have been slower than who did the last.
+  /// After the last step: waits until no warpgroup reads the keys any more. One that multiplied the
+  /// step before the last may be slower than the one that did the last.
   SPARK_DEVICE void wait_for_all() {
     if (sums_ == nullptr) return;
     machine_.wait_at_mbarrier(&tiles_.barriers.gradients_empty[turns_.ring.place()],
@@ -129,8 +129,8 @@ class DqSums {
   typename Config::Tiles& tiles_;
   DqTurns<Config>& turns_;
   DqTurns<Config> before_;
-  float* sums_ = nullptr;                           // of the step before, if there is one
-  const int warpgroup_, first_column_, first_row_;  // of what it multiplies
+  float* sums_ = nullptr;                           // those of the step before, if there is one
+  const int warpgroup_, first_column_, first_row_;  // of the product that it does
   const std::uint64_t keys_, gradients_;            // descriptors
   Fragment dq_[Config::kDqColumns / 8];
 };

@@ -1,5 +1,5 @@
 // dQ's sums of the Hopper backward kernels on a GPU: dK and dV bit for bit those of the kernels
-// that form dQ alone, dQ but for the order of its sums.
+// without dQ, dQ equal except for the order of its sums.
 #include <gtest/gtest.h>
 
 #include <cmath>

@@ -1,4 +1,4 @@
-// dQ's sums of the Hopper backward kernels on the emulated H100, beside dQ formed alone, which has
+// dQ's sums of the Hopper backward kernels on the emulated H100, against the dQ kernel, which has
 // one order of its sums.
 #include "kernels/hopper/backward/dq_sums.h"
 
@@ -23,7 +23,7 @@ void expect_same_but_for_order(const Gradients& summed, const Gradients& alone) 
   expect_near(summed.dq, alone.dq);
 }
 
-/// Which backward_test.cc holds against the definition.
+/// Compared with the dQ kernel, which backward_test.cc compares with the definition.
 class HopperDqSums : public testing::TestWithParam<std::tuple<int, Lengths>> {};
 
 TEST_P(HopperDqSums, AreThoseOfDqAloneForEveryMaskAndDropout) {

@@ -1,6 +1,6 @@
-// dK and dV for Hopper's wgmma, of a key head's blocks of keys (FlashAttention-2, algorithm 2).
-// Scores are transposed, keys by queries, as FlashAttention-3 has them: so P and dS are operands of
-// the products with dO and Q as they lie in registers.
+// dK and dV for Hopper's wgmma, over a key head's blocks of keys (FlashAttention-2, algorithm 2).
+// Scores are transposed, keys by queries, as in FlashAttention-3: the registers of P and dS are
+// then operands of the products with dO and Q.
 //
 // One block has kBlockKeys keys of one key head, each warpgroup 64 of them, and a warpgroup that
 // loads:
@@ -20,8 +20,8 @@
 
 namespace sparkbench::hopper {
 
-/// Lines 6 to 8 of a tile's queries from kBegin on: part by part, so that the products of one run
-/// beside what forms the next.
+/// Lines 6 to 8 of a tile's queries from kBegin on, chunk by chunk: the products of one chunk run
+/// beside the arithmetic of the next.
 template <int kBegin, class Config, class Warpgroup>
 SPARK_DEVICE void add_parts(Warpgroup& warp, int stage, const typename Warpgroup::Scores& s,
                             const typename Warpgroup::Scores& dp,
@@ -61,7 +61,7 @@ SPARK_DEVICE void attend_keys(Machine& machine, const BackwardParams& params, co
   }
 }
 
-/// The kernel of dK and dV, and of dQ's sums where Config has them.
+/// The dK/dV kernel, which also adds up dQ if Config says so.
 template <class Config, class Machine>
 SPARK_DEVICE void attention_backward(Machine& machine, const BackwardParams& params) {
   const auto load = [&](auto& item) { load_key_items<Config>(item, params); };  // lines 1, 3

@@ -1,6 +1,7 @@
-// Runs: tiles of 64 keys of a head, one after the other, that one block of a launch has where dQ is
-// carried from tile to tile. The queries of a run's first tile saw earlier keys, which are another
-// run's: it has these tiles too, for those queries alone, and stores nothing of their dK and dV.
+// Key runs: consecutive tiles of 64 keys of a head for one block, in the fused kernel, which
+// carries dQ from tile to tile. The queries of a run's first tile saw earlier keys, which are in
+// another run. This run recomputes these tiles for those queries, and stores nothing of their dK
+// and dV.
 #pragma once
 
 #include "kernels/hopper/block_plan.h"
@@ -21,22 +22,22 @@ SPARK_DEVICE Range tiles_of_step(const KeyMask& mask, int step) {
   return {keys.begin / kWarpgroupRows, (keys.end + kWarpgroupRows - 1) / kWarpgroupRows};
 }
 
-/// A tile's turn at a step that sees it.
+/// A tile's visit of a step that sees it.
 struct StepVisit {
-  int index;      // of the tiles that the step sees
-  bool is_last;   // of them in the run
-  bool is_whole;  // the last of all, so that dQ is whole
+  int index;      // among the tiles that the step sees
+  bool is_last;   // the last of them in the run
+  bool is_whole;  // the last of all: dQ is complete
 };
 
-/// Tiles and steps that a block had in the runs before: rings go on from run to run.
+/// Tiles and steps that a block had in earlier runs: its rings go on from run to run.
 struct RunCounts {
   int tiles = 0, steps = 0;
 };
 
-/// Tiles [own, end) of a head, and those from `first` on for the steps from first_step on.
+/// Tiles [own, end) of a head, plus tiles from `first` on for the steps from first_step on.
 class KeyRun {
  public:
-  /// Of so many runs of a head.
+  /// Run `run` of the `runs` runs of a head.
   SPARK_DEVICE KeyRun(const KeyMask& mask, int run, int runs, const RunCounts& before)
       : mask_(mask), before_(before) {
     const int tiles = (mask.seqlen_k + kWarpgroupRows - 1) / kWarpgroupRows;
@@ -67,7 +68,7 @@ class KeyRun {
     const Range tiles = tiles_of_step(mask_, step);
     return least_of(tiles.end, end_) - tiles.begin;
   }
-  /// How many the block had before a tile, before a step, and with this run.
+  /// How many the block has had before a tile, before a step, and including this run.
   SPARK_DEVICE int tiles_before(int tile) const { return before_.tiles + tile - first_; }
   SPARK_DEVICE int steps_before(int step) const { return before_.steps + step - first_step_; }
   SPARK_DEVICE RunCounts counts() const { return {tiles_before(end_), steps_before(end_step())}; }

@@ -1,5 +1,5 @@
-// Runs of tiles of keys, over bands of all kinds: each step's tiles follow each other in the run
-// that has the last of them.
+// Key runs over bands of all kinds: each step's tiles are consecutive in the run that has the last
+// of them.
 #include "kernels/hopper/backward/key_runs.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@
 namespace sparkbench::hopper {
 namespace {
 
-/// Of a head of so many tokens in so many runs.
+/// A head of `seqlen` tokens in `runs` runs.
 void expect_each_visit_once(const MaskSpec& spec, int seqlen, int runs) {
   SCOPED_TRACE(testing::Message() << name_of(spec) << ", " << seqlen << " tokens, " << runs
                                   << " runs");

@@ -22,12 +22,12 @@ class KeyWarpgroup {
   struct Halves {
     m16n8k16::FragmentA of[kProductSteps];
   };
-  /// Of the two queries of each step that a lane has.
+  /// Values of the two queries of each step that a lane has.
   struct OfQueries {
     float of[kSteps][2];
   };
 
-  /// `keys` is where the item's are.
+  /// `keys` is the ring stage of the item's keys.
   SPARK_DEVICE KeyWarpgroup(Machine& machine, const BackwardParams& params, const KeyBlock& block,
                             const RowsRing<Config>& keys)
       : machine_(machine),
@@ -53,11 +53,11 @@ class KeyWarpgroup {
 
   SPARK_DEVICE Machine& machine() { return machine_; }
 
-  // Where the warpgroup stands towards the loader.
+  // Waiting for, and releasing to, the loader.
   SPARK_DEVICE void wait_for_keys() {
     machine_.wait_at_mbarrier(&tiles_.barriers.rows_full[keys_.place()], keys_.full_parity());
   }
-  /// Their place has been written since.
+  /// The stage has been refilled since.
   SPARK_DEVICE void release_keys() {
     machine_.fence_async_proxy();
     machine_.arrive_at_mbarrier(&tiles_.barriers.rows_empty[keys_.place()]);
@@ -73,7 +73,7 @@ class KeyWarpgroup {
   SPARK_DEVICE void start_scores(int stage, Scores& s) { multiply_rows(k_, q_, stage, s); }
   SPARK_DEVICE void start_gradients(int stage, Scores& dp) { multiply_rows(v_, d_o_, stage, dp); }
 
-  /// Line 5. `place` is a tile's of the walk.
+  /// Line 5. `place` is that of a tile of the walk.
   SPARK_DEVICE void mask(int place, const QueryTileAt& tile, Scores& s) {
     if (!tile.is_cut) return;
     const auto hide = [&](int step, int i) { Layout::hide(s.score[step], i); };
@@ -102,8 +102,8 @@ class KeyWarpgroup {
       }
     }
   }
-  /// Which of those that the loader drew of a stage the next tile's is, where it is not the
-  /// warpgroup's own.
+  /// Which of the dropout words that the loader drew for a stage belongs to the next tile, if that
+  /// is not the warpgroup's own.
   SPARK_DEVICE void use_drawn(int tile) { drawn_ = tile; }
   SPARK_DEVICE void load_dropout(int stage) {
     if constexpr (Config::kHasDropout) {
@@ -159,8 +159,8 @@ class KeyWarpgroup {
       }
     }
   }
-  /// Lines 4 and 5 of a tile, which is at `place` of the walk: P in the place of S, and dP, with D.
-  /// Calls started() once the products are.
+  /// Lines 4 and 5 of the tile at `place` of the walk: P over S, and dP, with D. Calls started()
+  /// once the products have been started.
   template <class Started>
   SPARK_DEVICE void form_probabilities(int place, const QueryTileAt& tile,
                                        const StageRing<Config>& ring, Started started, Scores& s,
@@ -197,7 +197,7 @@ class KeyWarpgroup {
     form_score_gradients<0, Config::kStep>(delta, s, dp, ds);
     pack_probabilities<0, Config::kStep>(s, p);
   }
-  /// Lines 7 and 8, of queries [kBegin, kEnd) of the tile.
+  /// Lines 7 and 8, for queries [kBegin, kEnd) of the tile.
   template <int kBegin = 0, int kEnd = Config::kStep>
   SPARK_DEVICE void start_dv(int stage, const Halves& p) {
     multiply_columns<kBegin, kEnd>(p, d_o_columns_, stage, dv_);
@@ -207,9 +207,9 @@ class KeyWarpgroup {
     multiply_columns<kBegin, kEnd>(ds, q_columns_, stage, dk_);
   }
 
-  /// Line 9, by way of K's and V's places.
+  /// Line 9. dK and dV overlay K and V.
   SPARK_DEVICE void write() {
-    // Once no warp that shares them reads K and V any more.
+    // After no warp that shares K and V reads them any more.
     machine_.wait_at_barrier(1 + warpgroup_ / Config::kColumnWarpgroups,
                              kWarpgroupWarps * Config::kColumnWarpgroups);
     const int of_warp = kWarpRows * (machine_.warp() % kWarpgroupWarps);
@@ -233,9 +233,9 @@ class KeyWarpgroup {
   }
 
  private:
-  /// The queries that see a key, as KeyMask has the keys that a row sees. None sees a key past the
-  /// end: its score is 0, so exp(0 - lse) would overflow where the true scores lie far below 0, and
-  /// dQ would have the product of that and of the zeros in K's tile.
+  /// The queries that see a key, as KeyMask has the keys that a row sees. Keys past the end are
+  /// hidden: their score is 0, so exp(0 - lse) would overflow where the true scores are far below
+  /// 0, and dQ would get the product of that and the zeros of K's tile.
   struct TransposedMask {
     const KeyMask& mask;
     SPARK_DEVICE Range keys(int key) const { return {begin(key), end(key)}; }
@@ -254,7 +254,7 @@ class KeyWarpgroup {
     }
   };
 
-  /// By the words of a cut tile, of the block's keys for each query.
+  /// By the mask bits of a partial tile, the block's keys for each query.
   template <class Hide>
   SPARK_DEVICE void hide_unseen_keys(int place, Hide hide) {
     constexpr int kRowWords = Config::kBlockKeys / kSparseWordKeys;
@@ -287,7 +287,7 @@ class KeyWarpgroup {
     return descriptor_step(warpgroup_ % Config::kColumnWarpgroups * kPanels *
                            Config::QueryTile::kPanelBytes);
   }
-  /// A lane's, of one member of what the queries' tiles have.
+  /// A lane's values of one member of the queries' StatisticsTiles.
   template <int kTiles>
   SPARK_DEVICE void load_statistics(const StatisticsTile (&tiles)[kTiles],
                                     float (StatisticsTile::*member)[StatisticsTile::kRows],
@@ -333,7 +333,7 @@ class KeyWarpgroup {
   const int warpgroup_, tile_;
   int drawn_;
   const int first_key_;
-  const std::uint64_t k_, v_, q_, d_o_, q_columns_, d_o_columns_;  // of the first stage
+  const std::uint64_t k_, v_, q_, d_o_, q_columns_, d_o_columns_;  // for the first stage
   TransposedDropout dropout_[Config::kStep / kWarpgroupRows];
   Fragment dk_[Config::kGradientColumns / 8], dv_[Config::kGradientColumns / 8];
 };

@@ -1,8 +1,8 @@
-// What the Hopper backward kernels are launched with: the same on a GPU and on the emulated
+// The launch parameters of the Hopper backward kernels: the same on a GPU and on the emulated
 // machine.
 //
-// dK and dV are a kernel's over blocks of keys. dQ is a kernel of its own, over blocks of queries,
-// as the forward pass is, or comes from sums that the kernel of dK and dV adds to (dq_form.h).
+// The dK/dV kernel goes over blocks of keys. dQ has a kernel of its own, over blocks of queries as
+// in the forward pass, or the dK/dV kernel adds it up in FP32 sums (dq_form.h).
 #pragma once
 
 #include "kernels/base/round_up.h"
@@ -12,41 +12,42 @@
 
 namespace sparkbench::hopper {
 
-/// What the backward kernels ask of 64 queries (RowStatistics). A lane of the kernel of dK and dV
-/// has two queries of each eight; what it asks of sixteen lies side by side.
+/// RowStatistics of 64 queries. A lane of the dK/dV kernel has two queries of each eight; its
+/// values of sixteen are adjacent.
 struct alignas(16) StatisticsTile {
   static constexpr int kRows = 64;
   float offset[kRows], delta[kRows];
 
-  /// Of a query.
+  /// Index of a query.
   SPARK_HD static constexpr int place(int query) {
     return query / 16 * 16 + query % 8 / 2 * 4 + query / 8 % 2 * 2 + query % 2;
   }
-  /// Of those of a lane's among queries 16 * pair to 16 * pair + 15: two of the first eight, two of
-  /// the others.
+  /// Index of a lane's four queries among 16 * pair to 16 * pair + 15: two of the first eight, two
+  /// of the others.
   SPARK_HD static constexpr int place_of_lane(int pair, int lane) {
     return 16 * pair + 4 * (lane % 4);
   }
 };
 
-/// What the positions of a sequence are rounded up to in the workspace: the kernels' steps of
-/// queries are whole there. Of a pattern StatisticsTile::kRows, for so long are its steps.
+/// A sequence's rows are rounded up to this in the workspace, so that the kernels' steps of queries
+/// are whole. For a pattern, whose steps are shorter, to StatisticsTile::kRows.
 inline constexpr int kPositionBlock = 128;
 SPARK_HD constexpr int statistics_rows(int seqlen_q) {
   return (seqlen_q + kPositionBlock - 1) / kPositionBlock * kPositionBlock;
 }
 
-/// Where the statistics of a packed sequence begin, which begins at first_q itself: at a block,
-/// behind those of the sequences before.
+/// First row of statistics of a varlen sequence that begins at first_q: a multiple of the block,
+/// after the sequences before.
 SPARK_HD constexpr int packed_statistics(int first_q, int sequence) {
   return (first_q + kPositionBlock * sequence) / kPositionBlock * kPositionBlock;
 }
-/// All positions, of sequences of so many rows together.
+/// Rows of statistics of all sequences, which have total_q rows together.
 SPARK_HD constexpr int packed_positions(int total_q, int sequences) {
   return statistics_rows(total_q + kPositionBlock * sequences);
 }
 
-/// Beside a forward pass's: `sparse` are the lists of the launch's blocks, of queries or of keys.
+/// In addition to a forward pass's parameters: `sparse` has the lists of the launch's blocks, of
+/// queries or of keys.
 struct BackwardParams : LaunchParams {
   ChunkedView<const Half> out, d_o;  // O of the forward pass
   const float* out_lse;
@@ -55,20 +56,20 @@ struct BackwardParams : LaunchParams {
   /// [batch * heads, rows_per_head / 64]
   StatisticsTile* statistics;
   int rows_per_head;
-  /// Of dQ, before it is scaled, [batch * heads, rows_per_head / 64], each of 64 queries as the
-  /// lanes of a warpgroup have them: of 8 columns after the other, 16 bytes a lane. Null where a
+  /// FP32 sums of dQ before scaling, [batch * heads, rows_per_head / 64]. Each 64 queries are in
+  /// the order of a warpgroup's lanes: 8 columns after the other, 16 bytes per lane. Null if a
   /// kernel of its own forms dQ.
   float* dq_sums;
-  /// Only these queries of a sequence take part where there are sums: all of them but in a sampled
+  /// If there are sums, only these queries of a sequence take part: all of them but in a sampled
   /// check.
   int query_begin, query_end;
-  /// Of packed sequences: where each begins in `q`, and how many there are. Their statistics begin
-  /// at packed_statistics().
+  /// Varlen: cu_seqlens in `q`, and the number of sequences. Statistics begin at
+  /// packed_statistics().
   const int* cu_seqlens_q;
   int sequences;
   TensorMap d_o_map;
 
-  /// Which tile of all is a query's of a batch entry, and of a packed sequence, which begins at
+  /// Index of a query's StatisticsTile in a batch entry, or in a varlen sequence that begins at
   /// first_q.
   template <class Config>
   SPARK_HD std::size_t query_tile(int batch, int sequence, int first_q, int head, int query) const {
@@ -83,7 +84,7 @@ struct BackwardParams : LaunchParams {
   }
 };
 
-/// `positions`: of queries, as many as statistics_rows(), or of a pattern all rows.
+/// `positions` counts rows of statistics: statistics_rows(), or with a pattern all rows.
 inline BackwardParams backward_params(const Problem& problem, const BackwardTensors& tensors,
                                       StatisticsTile* statistics, int positions,
                                       EncodeTensorMap encode) {

@@ -1,5 +1,5 @@
-// The warps that load a block's keys and, a ring of stages ahead of the warpgroups that multiply
-// them, Q, dO and the statistics of queries, and draw dropout.
+// The producer warps: they load a block's keys and, a ring of stages ahead of the consumer
+// warpgroups, Q, dO and the statistics of queries, and draw dropout.
 #pragma once
 
 #include <type_traits>
@@ -11,7 +11,7 @@
 
 namespace sparkbench::hopper {
 
-/// By one warp, before all meet.
+/// Called by one warp, before a barrier.
 template <class Config, class Machine>
 SPARK_DEVICE void init_barriers(Machine& machine, QueryBarriers<Config>& barriers,
                                 int loader_warps) {
@@ -108,7 +108,7 @@ class QueryLoader {
     ring_.advance();
   }
 
-  /// Each warp draws 16 of each 64 queries, for all of the block's keys.
+  /// Each warp draws dropout for 16 of each 64 queries, for all of the block's keys.
   SPARK_DEVICE void draw_dropout(const KeyBlock& block, const QueryWalk<Config, Machine>& walk,
                                  const QueryTileAt& at, typename Config::Tiles::Stage& stage) {
     const int warp = machine_.warp() - Config::kConsumerWarps;

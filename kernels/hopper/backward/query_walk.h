@@ -1,5 +1,5 @@
-// How a block of keys walks queries: of each query head that reads its key head, those tiles that
-// see one of its keys. dK and dV are sums over all of them.
+// The order in which a key block visits queries: for each query head that reads its key head, the
+// tiles that see one of its keys. dK and dV are sums over all of them.
 #pragma once
 
 #include "kernels/base/planted_fault.h"
@@ -9,13 +9,13 @@
 
 namespace sparkbench::hopper {
 
-/// Which keys of which key head a block has: the first, in its sequence.
+/// Which keys of which key head a block has, from first_key of its sequence on.
 struct KeyBlock {
   int batch, key_head, first_key;
-  int sequence;                  // batch, or of those that are packed
+  int sequence;                  // batch, or index of the varlen sequence
   int first_q = 0, first_k = 0;  // where this begins in its tensors
 
-  /// As dropout counts, of a query head.
+  /// A query head's (sequence, head) index in the dropout mask.
   SPARK_DEVICE std::uint32_t batch_head(const BackwardParams& params, int head) const {
     return static_cast<std::uint32_t>(sequence * params.heads + head);
   }
@@ -29,7 +29,7 @@ SPARK_DEVICE KeyBlock locate_keys(Machine& machine, const BackwardParams& params
   }
   const int batch = machine.block(2);
   if constexpr (Config::kIsSparse) {
-    // Where a block begins is the same in the lists of all heads.
+    // The lists of all heads have the same first rows.
     const int key_head = machine.block(0), head = key_head * params.groups.size;
     return {batch, key_head,
             load_of_list(machine, &params.sparse.block(head, machine.block(1))->first_row), batch};
@@ -109,7 +109,7 @@ class QueryWalk {
   Range places_;
 };
 
-/// A tile of queries: its first query, and whether the mask cuts it.
+/// A tile of queries: its first query, and whether it is partial.
 struct QueryTileAt {
   int query;
   bool is_cut;

@@ -1,4 +1,4 @@
-// dQ of its FP32 sums (dq_sums.h): scaled, and rounded once.
+// bwd postprocess: dQ from its FP32 sums (dq_sums.h), scaled, and rounded once.
 #pragma once
 
 #include "kernels/base/planted_fault.h"
@@ -12,7 +12,7 @@ struct RoundDqConfig {
   static constexpr int kThreads = 128;
 };
 
-/// Of sums of so many columns. Grid: steps of 64 positions, heads, batch entries.
+/// `columns` are those of the sums. Grid: steps of 64 positions, heads, batch entries.
 template <class Machine>
 SPARK_DEVICE void round_dq(Machine& machine, const BackwardParams& params, int columns) {
   const int step = machine.block(0), head = machine.block(1), batch = machine.block(2);

@@ -1,5 +1,5 @@
-// What the backward kernels ask of each query, prepared once: how its probabilities are recomputed
-// from scores, and D = rowsum(dO * O).
+// bwd preprocess: what the backward kernels need of each query, prepared once: how to recompute its
+// probabilities from scores, and D = rowsum(dO * O).
 #pragma once
 
 #include "kernels/hopper/backward/params.h"
@@ -11,7 +11,7 @@ struct StatisticsConfig {
   static constexpr int kThreads = 128, kLanesPerRow = 8, kBlockM = kThreads / kLanesPerRow;
 };
 
-/// A position's query.
+/// The query at a position.
 struct PositionOfQuery {
   int token;  // in the tensors
   bool is_inside;
@@ -24,7 +24,7 @@ SPARK_DEVICE PositionOfQuery query_at(Machine& machine, const BackwardParams& pa
     const int of_sequence = machine.template load_global<int>(params.cu_seqlens_q + sequence);
     return most_of(0, least_of(of_sequence, params.mask.seqlen_q));
   };
-  // The last sequence whose positions begin here or before: there is one, for 0 is the first's.
+  // The last sequence whose positions begin here or before. It exists: the first begins at 0.
   int sequence = 0;
   for (int end = params.sequences; end - sequence > 1;) {
     const int middle = (sequence + end) / 2;
@@ -39,7 +39,7 @@ SPARK_DEVICE PositionOfQuery query_at(Machine& machine, const BackwardParams& pa
   return {token, token >= of_first && token < first(sequence + 1)};
 }
 
-/// The statistics of every position; those past the end keep P at zero.
+/// The statistics of every position; those past the end make P zero.
 /// Grid: blocks of kBlockM positions, heads, batch entries.
 template <class Machine>
 SPARK_DEVICE void prepare_statistics(Machine& machine, const BackwardParams& params) {

@@ -1,10 +1,10 @@
-// The loop of dK and dV that adds up dQ too: five products, where kernels of their own for dK and
-// dV and for dQ have seven. Lines are those of kernel.h; the products of a tile's dQ come between
-// its successor's, when all warpgroups have left their part of dS (dq_sums.h).
+// The dK/dV loop that adds up dQ too: five products, where separate dK/dV and dQ kernels have
+// seven. Lines are those of kernel.h. The products of a tile's dQ come between those of the next
+// tile, when all warpgroups have stored their part of dS (dq_sums.h).
 //
-// Warpgroups multiply by turns: from the products of lines 7 and 8 to those of the next tile's line
-// 4 the tensor cores are one's, and the others do lines 5 and 6 meanwhile. Without that they come
-// to do the same at the same time, since each waits for the others' dS.
+// Warpgroups multiply in turn, as FlashAttention-3's ping-pong: from lines 7 and 8 to line 4 of the
+// next tile the tensor cores are one warpgroup's, while the others do lines 5 and 6. Otherwise they
+// would fall into step, because each waits for the others' dS.
 #pragma once
 
 #include "kernels/base/planted_fault.h"
@@ -13,7 +13,7 @@
 
 namespace sparkbench::hopper {
 
-/// Whose turn it is to multiply: a named barrier for each warpgroup, at which the one before it
+/// The order in which warpgroups multiply: a named barrier for each, at which the one before it
 /// arrives.
 template <class Config>
 struct MultiplyTurns {

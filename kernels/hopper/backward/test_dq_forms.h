@@ -1,5 +1,4 @@
-// What the tests of dQ's forms share: a pass of the Hopper backward kernels on the emulated H100,
-// by a form.
+// Shared by the tests of DqForm: a pass of the Hopper backward kernels on the emulated H100.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-// What the GPU tests of dQ's forms share: a pass of the Hopper backward kernels on the GPU, by a
-// form.
+// Shared by the GPU tests of DqForm: a pass of the Hopper backward kernels on the GPU.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What the tests of gradients share: a problem with its inputs and its exact forward pass.
+// Shared by the tests of gradients: a problem with its inputs and its exact forward pass.
 #pragma once
 
 #include <utility>

@@ -37,7 +37,7 @@ struct ForwardConfig : WarpgroupConfig<kColumns, kDropout, kLeastColumns, kBlock
   static constexpr int kBlockM = kWarpgroupRows * kWarpgroups;
   /// Keys of a tile, whole blocks of the dropout mask.
   static constexpr int kBlockN = ForwardConfig::kPlan.tile_keys;
-  /// Whether a warpgroup multiplies a half alone of which it sees no other.
+  /// Whether a warpgroup skips the half of a tile that it does not see.
   static constexpr bool kHalvesTiles = kBlockN == 2 * kDropoutKeys;
   /// Keys whose P is formed, and then multiplied by V, at once: chosen by time (ladder.md).
   static constexpr int kPartKeys = kDropout || kColumns <= 64 || kBlocks == Blocks::kRuns ? 32 : 64;

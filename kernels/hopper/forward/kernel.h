@@ -2,22 +2,23 @@
 // online softmax of FlashAttention-2 and warps of their own for loads, as FlashAttention-3 has them
 // (Shah et al., arXiv 2407.08608, section 3.1).
 //
-// An item is kBlockM query rows of one head: each warpgroup of a block has 64 of them, each of its
-// warps 16. One more warpgroup loads Q, K and V. A block does one item or more (work_items.h), in
-// runs the rows of a head one after the other, so that keys stay for the next (row_runs.h).
+// A work item is kBlockM query rows of one head: each warpgroup of a block has 64 of them, each of
+// its warps 16. One more warpgroup (the producer) loads Q, K and V. A block does one item or more
+// (work_items.h). With row runs these are consecutive query tiles of one head, and K/V tiles stay
+// in shared memory for the next item (row_runs.h).
 //    1  Q to shared memory
 //    2  for each tile of kBlockN keys that a row of the block sees:
 //    3      the loader: K and V to a stage of shared memory
-//    4      S = Q K^T                                  tensor cores, behind line 8 before
-//    5      S = -inf where masked                      only tiles that the mask cuts
+//    4      S = Q K^T                                  tensor cores, after line 8 before
+//    5      S = -inf where masked                      only partial tiles
 //    6      m = rowmax(m, S); O = rescale * O      where S exceeds m by far (lazy_rows.h)
 //    7      l += P = exp(S - m); P = 0 where dropped
 //    8      O += P V                                   tensor cores, P in registers
 //    9  O / l, log-sum-exp to global memory
 //
-// Warpgroups are out of step: while one forms exponentials, the others' products run. Lines 7 and 8
-// are done part by part of a tile's keys, so that its own run too. Of a tile of which a warpgroup
-// sees one half it computes that half alone.
+// Warpgroups are out of step: while one forms exponentials, the others' products run. A warpgroup
+// does lines 7 and 8 in chunks of a tile's keys, so that its own products run beside its
+// exponentials, too. If it sees only one half of a tile, it computes only that half.
 #pragma once
 
 #include "kernels/base/planted_fault.h"
@@ -27,7 +28,7 @@
 
 namespace sparkbench::hopper {
 
-/// Lines 7 and 8 of kKeys keys, from kBegin on: part by part, so that the products of one run
+/// Lines 7 and 8 of kKeys keys, from kBegin on, chunk by chunk: the products of one chunk run
 /// beside the exponentials of the next.
 template <int kKeys, int kBegin, class Config, class Warpgroup>
 SPARK_DEVICE void attend_parts(Warpgroup& warp, const StageRing<Config>& ring, int first,
@@ -47,15 +48,15 @@ SPARK_DEVICE void attend_parts(Warpgroup& warp, const StageRing<Config>& ring, i
   }
 }
 
-/// What a warpgroup lets go of, once the scores of a tile are there: its keys, and the values of
-/// the tile before, whose products are done by then. Nothing of a tile that stays for the next
-/// rows.
+/// The tiles that a warpgroup releases once a tile's scores are there: this tile's K, and the V of
+/// the tile before, whose products are done by then. Tiles that stay for the next rows are not
+/// released.
 struct Released {
   bool keys, values_before;
 };
 
-/// Lines 4 to 8 of kKeys keys of a tile, from its first-th on, which is at `place`. mask(place,
-/// scores) is line 5.
+/// Lines 4 to 8 of kKeys keys of a tile, from its first-th key on. The tile begins at `place`.
+/// mask(place, scores) is line 5.
 template <int kKeys, class Config, class Machine, class Mask>
 SPARK_DEVICE void attend_keys(ForwardWarpgroup<Config, Machine>& warp,
                               const StageRing<Config>& ring, int place, int first,
@@ -78,22 +79,22 @@ SPARK_DEVICE void attend_keys(ForwardWarpgroup<Config, Machine>& warp,
   warp.add_sums(softmax);
 }
 
-/// Lines 2 to 8 of a warpgroup: all tiles of the item, for it takes part in their ring, of which it
-/// computes those that some row of its own sees. The last `kept` of them stay where they are.
+/// Lines 2 to 8 of a warpgroup. It takes part in the ring of all tiles of the item, and computes
+/// those that any of its own rows sees. The last `kept` tiles stay where they are.
 template <class Config, class Machine>
 SPARK_DEVICE void attend(ForwardWarpgroup<Config, Machine>& warp, StageRing<Config>& ring,
                          const Range& keys, int kept) {
   constexpr int kKeys = Config::kBlockN;
   Machine& machine = warp.machine();
   typename ForwardWarpgroup<Config, Machine>::Halves p;
-  bool has_values_before = false;  // to be released
+  bool has_values_before = false;  // not yet released
   const Range uncut = warp.uncut_keys();
   int place = first_tile<Config::kTileStart>(keys);
   const int end = place + kKeys * tile_count<Config>(keys), end_released = end - kKeys * kept;
   const auto is_released_at = [&](int at) { return !Config::kHasRuns || at < end_released; };
   for (; place < end; place += kKeys) {
     if constexpr (!Config::kIsSparse) {
-      // Stretches of tiles without a mask: most of the time goes here, so nothing else stands here.
+      // Consecutive full tiles: most of the time goes here, so nothing else is in this loop.
       for (; uncut.contains(
                Range{place, place + SPARK_PLANTED(kHopperCutTileAsWhole, kKeys, kKeys - 1)});
            place += kKeys) {

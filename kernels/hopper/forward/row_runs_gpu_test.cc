@@ -1,4 +1,4 @@
-// Runs of rows on a GPU: bit for bit what the emulated machine has, whose runs are others.
+// Row runs on a GPU: bit for bit the emulated machine's results, whose runs differ.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -67,7 +67,7 @@ std::size_t expect_bits(const Problem& problem, const OwnedInputs& inputs) {
   return compared;
 }
 
-/// The scores of 300 tokens rise.
+/// With 300 tokens scores rise.
 TEST_P(HopperRowRunsGpu, HaveTheEmulatedMachinesBits) {
   std::size_t compared = 0;
   for (const int seqlen : {1, 300, 4100}) {

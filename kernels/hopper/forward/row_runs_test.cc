@@ -1,5 +1,5 @@
-// Runs of rows: which blocks have which, when they are chosen, and the kernels over them on the
-// emulated H100, against the definition.
+// Row runs (consecutive query tiles of one CTA): which blocks have which, when they are chosen, and
+// the kernels with them on the emulated H100, against the definition.
 #include "kernels/hopper/row_runs.h"
 
 #include <gtest/gtest.h>
@@ -21,7 +21,7 @@
 namespace sparkbench::hopper {
 namespace {
 
-/// A block of a launch, as a machine tells it.
+/// A block of a launch, as its Machine gives it.
 struct OfBlock {
   int of_launch;
   int block(int /*axis*/) const { return of_launch; }
@@ -89,7 +89,7 @@ TEST(HopperRowForm, IsRunsWhereManyRowsSeeFewKeys) {
   EXPECT_EQ(row_form(few_keys), RowForm::kBlocks);
 }
 
-/// An entry of a batch has the bits that it has alone.
+/// An entry of a batch has the same bits as by itself.
 TEST(HopperRowForm, DoesNotDependOnBatchOrHeads) {
   for (const int seqlen : {2048, 4096}) {
     Problem problem = problem_of(128, seqlen, MaskSpec::window(128));
@@ -102,7 +102,8 @@ TEST(HopperRowForm, DoesNotDependOnBatchOrHeads) {
   }
 }
 
-/// That the kernel's own launches choose so, by a tile whose bits the forms do not have in common.
+/// Checks that the kernel's own launches choose this form, by a tile whose bits differ between
+/// forms.
 TEST(HopperRowForm, IsTheKernels) {
   const SampleTile tile{9, 0, 0};
   const Problem problem = problem_of(64, 4096, MaskSpec::window(128));
@@ -123,12 +124,11 @@ TEST(HopperRowForm, IsTheKernels) {
   EXPECT_FALSE(has_bits_of(RowForm::kBlocks));
 }
 
-/// Of the rows of a block one less, as many, and one more; of several blocks, which are several
-/// runs.
+/// Seqlens of a block's rows minus one, exactly, and plus one; and of several blocks, which are
+/// several runs.
 class HopperRowRunsOf : public testing::TestWithParam<std::tuple<int, int>> {};
 
-/// With dropout or without it, the other way round in the next `cell`; nightly both. Narrow runs
-/// have no dropout.
+/// With dropout or without, swapped in the next `cell`; nightly both. Narrow runs have no dropout.
 void expect_correct_runs(int head_dim, int seqlen, const MaskSpec& mask, std::size_t cell) {
   constexpr float kDropouts[] = {0.0f, 0.17f};
   for (std::size_t d = 0; d < std::size(kDropouts); ++d) {
@@ -174,7 +174,7 @@ TEST(HopperRowRunsOfHeadDims, MatchTheDefinition) {
   }
 }
 
-/// Of whatever rows and keys, with no key for some rows.
+/// Any number of rows and keys; some rows see no key.
 TEST(HopperRowRunsOfRandomBands, MatchTheDefinition) {
   std::mt19937 random(3);
   const auto between = [&](int least, int most) {
@@ -217,8 +217,8 @@ TEST(HopperRowRuns, FollowRisingScores) {
   }
 }
 
-/// Keys that the next rows see are as they were, however warpgroups and loads are apart; rows that
-/// see all keys, for which the ring has no room, and none.
+/// The results do not depend on schedules or runs, for keys that the next rows also see, for rows
+/// that see all keys (which do not fit the ring), and for rows that see none.
 TEST(HopperRowRunsBits, DependNeitherOnScheduleNorOnRuns) {
   for (const int head_dim : {64, 128}) {
     for (const MaskSpec& mask :

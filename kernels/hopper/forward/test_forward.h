@@ -1,5 +1,4 @@
-// What the tests of the Hopper forward kernels share: a pass on the emulated H100, by a form of
-// rows.
+// Shared by the tests of the Hopper forward kernels: a pass on the emulated H100, by RowForm.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -1,6 +1,6 @@
-// A warp of a warpgroup of the forward kernel: what it carries from one tile of keys to the next,
-// 16 of the 64 rows that its warpgroup multiplies, and what it can do with a tile. kernel.h puts
-// these in order.
+// A warp of a warpgroup of the forward kernel: its state from one tile of keys to the next, for 16
+// of the 64 rows that its warpgroup multiplies, and its steps for a tile. kernel.h puts these in
+// order.
 #pragma once
 
 #include "kernels/base/planted_fault.h"
@@ -38,7 +38,7 @@ class ForwardWarpgroup : public QueryWarpgroup<Config, Machine, LaunchParams> {
   SPARK_DEVICE void start_scores(int stage, int first, ScoresOf<kKeys>& scores) {
     this->multiply_rows(q_, k_ + stage_step<Config>(stage) + keys_step(first), scores);
   }
-  /// O += P V of the same, of keys [kBegin, kEnd) of them.
+  /// O += P V for keys [kBegin, kEnd) of these.
   template <int kBegin, int kEnd>
   SPARK_DEVICE void start_values(int stage, int first, const Halves& p) {
     this->template multiply_columns<kBegin, kEnd>(
@@ -64,7 +64,7 @@ class ForwardWarpgroup : public QueryWarpgroup<Config, Machine, LaunchParams> {
     }
     return rows_.exponentials(machine, scale_log2);
   }
-  /// Which elements are dropped, of the keys from `place` on.
+  /// Draws which elements are dropped, for the keys from `place` on.
   template <int kKeys>
   SPARK_DEVICE void draw_dropout(int place, DropoutOf<kKeys>& dropout) {
     if constexpr (Config::kHasDropout) {
@@ -77,7 +77,7 @@ class ForwardWarpgroup : public QueryWarpgroup<Config, Machine, LaunchParams> {
       }
     }
   }
-  /// l += P = exp(S - m), P = 0 where dropped, to fp16, of keys [kBegin, kEnd).
+  /// l += P = exp(S - m), P = 0 where dropped, to fp16, for keys [kBegin, kEnd).
   template <int kKeys, int kBegin, int kEnd>
   SPARK_DEVICE void form_probabilities(const ScoresOf<kKeys>& scores,
                                        const DropoutOf<kKeys>& dropout, Softmax& softmax,
@@ -105,7 +105,7 @@ class ForwardWarpgroup : public QueryWarpgroup<Config, Machine, LaunchParams> {
   /// l of the whole tile.
   SPARK_DEVICE void add_sums(const Softmax& softmax) { rows_.add(this->machine_, softmax.sum); }
 
-  /// O / l and the log-sum-exp to global memory, once all products are done: by way of Q's place.
+  /// O / l and the log-sum-exp to global memory, once all products are done. O overlays Q.
   SPARK_DEVICE void write() {
     Machine& machine = this->machine_;
     const LaunchParams& params = this->params_;
@@ -137,12 +137,12 @@ class ForwardWarpgroup : public QueryWarpgroup<Config, Machine, LaunchParams> {
   }
 
  private:
-  /// Where a stage's first-th row begins, from its first.
+  /// The offset of a stage's first-th row from its first.
   SPARK_DEVICE static std::uint64_t keys_step(int first) {
     return rows_step(first / Config::kProductDepth);
   }
 
-  const std::uint64_t q_, k_, v_;  // descriptors; of the first stage
+  const std::uint64_t q_, k_, v_;  // descriptors, for the first stage
   typename Config::Rows rows_;
   Fragment o_[Config::kColumnSteps];
 };

@@ -1,4 +1,4 @@
-// What a warp has of a wgmma's accumulators: the fragments of m16n8k16, side by side.
+// A warp's part of a wgmma's accumulators: adjacent fragments of m16n8k16.
 #pragma once
 
 #include "kernels/base/host_device.h"
@@ -16,8 +16,8 @@ SPARK_DEVICE void clear(m16n8k16::FragmentC<Accumulator::kFp32> (&c)[kSteps]) {
   }
 }
 
-/// What a warp has of an accumulator, times `factor` of each of a lane's two rows, to its rows of a
-/// tile, in fp16.
+/// A warp's accumulator, times `factor` for each of a lane's two rows, to its rows of a tile, in
+/// fp16.
 template <class Tile, class Machine, int kSteps>
 SPARK_DEVICE void store_accumulator(Machine& machine, Tile& tile, int of_warp, int first_chunk,
                                     const float (&factor)[2],

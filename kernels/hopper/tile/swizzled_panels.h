@@ -17,7 +17,7 @@ inline constexpr int kPanelChunks = 8;  // of 16 bytes, in a row of a panel
 inline constexpr int kSwizzleRows = 8;
 inline constexpr int kSwizzleBytes = kSwizzleRows * 128;  // of an atom, 8 rows of a panel
 
-/// Whether the product's k are the columns of such a tile, or its rows.
+/// Whether the product's k dimension is the columns of such a tile, or its rows.
 inline constexpr Major kColumnsAreK = Major::kColumn, kRowsAreK = Major::kRow;
 /// The same where the tile is A.
 inline constexpr Major kRowsAreKOfA = Major::kColumn;
@@ -40,33 +40,33 @@ struct alignas(1024) SwizzledPanels {
   }
 };
 
-/// The i-th row that lanes copy of a tile which take `lanes` (2, 4, 8, ...) a row: in an order in
-/// which those that eight lanes have at once lie in different banks.
+/// The i-th row that lanes copy of a tile with `lanes` (2, 4, 8, ...) lanes a row, in an order in
+/// which the rows that eight lanes have at once are in different banks.
 SPARK_HD constexpr int spread_row(int i, int lanes) {
   if (lanes >= kPanelChunks) return i;
   const int at_once = kPanelChunks / lanes;
   return i / kSwizzleRows * kSwizzleRows + i % at_once * lanes + i % kSwizzleRows / at_once;
 }
 
-/// What a matrix descriptor grows by for an operand that begins `bytes` further.
+/// The increment of a matrix descriptor for an operand that begins `bytes` further.
 SPARK_HD constexpr std::uint64_t descriptor_step(int bytes) {
   return static_cast<std::uint64_t>(bytes) >> 4;
 }
-/// Where column 16 * step of a tile begins.
+/// The offset of column 16 * step of a tile.
 template <class Tile>
 SPARK_HD constexpr std::uint64_t columns_step(int step) {
   constexpr int kSteps = kPanelColumns / 16;
   return descriptor_step(step / kSteps * Tile::kPanelBytes + step % kSteps * 32);
 }
-/// Where row 16 * step begins.
+/// The offset of row 16 * step.
 SPARK_HD constexpr std::uint64_t rows_step(int step) { return descriptor_step(step * 16 * 128); }
 
-/// A tile as an operand whose k are its columns.
+/// A tile as an operand whose columns are k.
 template <class Machine, class Tile>
 SPARK_DEVICE std::uint64_t describe_rows(const Machine& machine, const Tile& tile) {
   return machine.describe_matrix(&tile, 16, kSwizzleBytes);
 }
-/// A tile as an operand B whose k are its rows.
+/// A tile as an operand B whose rows are k.
 template <class Machine, class Tile>
 SPARK_DEVICE std::uint64_t describe_columns(const Machine& machine, const Tile& tile) {
   return machine.describe_matrix(&tile, Tile::kPanelBytes, kSwizzleBytes);

@@ -1,5 +1,5 @@
-// EmulatedCodegen: what a kernel may ask of the compiler (kernels/machine/codegen.h), on the host,
-// where there is nothing to persuade: hints change nothing, but a wrong one is found.
+// EmulatedCodegen: a kernel's hints to the compiler (kernels/machine/codegen.h) on the host. Hints
+// change nothing there, but a wrong one is found.
 #pragma once
 
 #include "kernels/machine/codegen.h"

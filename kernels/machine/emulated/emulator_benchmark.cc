@@ -1,4 +1,4 @@
-// What the emulator costs on one core: each time is per warp instruction.
+// The emulator's cost on one core: each time is per warp instruction.
 #include <benchmark/benchmark.h>
 
 #include "kernels/machine/emulated/blocks/launch.h"

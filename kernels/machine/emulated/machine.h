@@ -1,6 +1,6 @@
-// EmulatedMachine: what a kernel may ask of the hardware (kernels/machine/machine.h), answered on
-// the host for one thread of a block. The last, defaulted parameter of each function is the
-// statement that called it: that is what findings and counters name.
+// EmulatedMachine: the instructions of kernel bodies (kernels/machine/machine.h) on the host, for
+// one thread of a block. The last, defaulted parameter of each function is the statement that
+// called it, which findings and counters name.
 #pragma once
 
 #include <algorithm>

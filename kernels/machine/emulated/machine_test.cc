@@ -90,7 +90,7 @@ TEST(EmulatedMachine, CountsInstructionsOnceAWarp) {
     float* const shared = &machine.shared<float>();
     const int thread = machine.thread();
     const float loaded = machine.load_global<float>(&global[thread]);
-    machine.store_shared(shared + 2 * thread, machine.exp2(loaded));  // 2 wavefronts a warp
+    machine.store_shared(shared + 2 * thread, machine.exp2(loaded));  // 2 wavefronts per warp
     machine.barrier();
     const float other = machine.load_shared<float>(shared + 2 * (thread ^ 32));
     machine.shuffle_xor(machine.pack_halves(other, other), 1);

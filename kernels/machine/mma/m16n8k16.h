@@ -1,4 +1,4 @@
-// What one lane holds of the operands of mma.m16n8k16 with .f16 (PTX ISA, "Matrix Fragments for
+// One lane's fragments of the operands of mma.m16n8k16 with .f16 (PTX ISA, "Matrix Fragments for
 // mma.m16n8k16 with floating point type"). One warp instruction is one 16x8x16 product. With
 // group = lane / 4 and pair = lane % 4, element i of a fragment is
 //

@@ -1,4 +1,4 @@
-// What one lane holds of the operands of mma.m8n8k4 (PTX ISA, "Matrix Fragments for mma.m8n8k4
+// One lane's fragments of the operands of mma.m8n8k4 (PTX ISA, "Matrix Fragments for mma.m8n8k4
 // with .f16"). One warp instruction is four independent 8x8x4 products, one per quad-pair:
 //   quad-pair p = (lane >> 2) & 3 holds lanes 4p..4p+3 ("low") and 4p+16..4p+19 ("high").
 //

@@ -1,4 +1,4 @@
-// What all mma instructions share.
+// Shared by all mma instructions.
 #pragma once
 
 namespace sparkbench {

@@ -7,12 +7,12 @@
 
 namespace sparkbench {
 
-/// wgmma.mma_async.m64nNk16 += f16 x f16 in f32, of one N.
+/// wgmma.mma_async.m64nNk16 += f16 x f16 in f32, for one N.
 template <int kN>
 struct GpuWgmmaProduct;
 
-// An asm's text is a literal, and names each register by its number. So C++ cannot say one
-// instruction for all N: these macros do. SPARKBENCH_WGMMA_D<N> are the accumulators' numbers,
+// An asm's text is a literal, and names each register by its number, so C++ cannot express one
+// instruction for all N. These macros do: SPARKBENCH_WGMMA_D<N> are the accumulators' numbers,
 // SPARKBENCH_WGMMA_C<N> the accumulators.
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
 // clang-format off
@@ -84,7 +84,7 @@ struct GpuWgmmaProduct;
 #define SPARKBENCH_WGMMA_C256 SPARKBENCH_WGMMA_C248, SPARKBENCH_WGMMA_FRAGMENT(31)
 // clang-format on
 
-// r0 and on are the numbers of the operands behind the accumulators.
+// r0 and on are the numbers of the operands after the accumulators.
 #define SPARKBENCH_WGMMA(n, r0, r1, r2, r3, r4, r5, r6)                                            \
   template <>                                                                                      \
   struct GpuWgmmaProduct<n> {                                                                      \

@@ -1,4 +1,4 @@
-// What wgmma.mma_async.m64nNk16 with .f16 reads and writes (PTX ISA, "Asynchronous warpgroup level
+// The operands of wgmma.mma_async.m64nNk16 with .f16 (PTX ISA, "Asynchronous warpgroup level
 // matrix multiply-accumulate"): the 64xN product of a warpgroup, four warps. Warp w of them has
 // rows 16w to 16w + 15. Its C, D, and its A where that is in registers, are those of m16n8k16
 // (m16n8k16.h); fragment j of C has columns 8j to 8j + 7.
@@ -30,8 +30,8 @@ inline constexpr int kWarps = 4;  // of a warpgroup
 inline constexpr int kWarpM = kM / kWarps;
 inline constexpr int kAtomBytes = 1024;  // what a tile is aligned to
 
-/// The descriptor of what begins at `address` of shared memory, a multiple of 16. Of a K-major
-/// operand `leading_bytes` has no meaning.
+/// The descriptor of the operand at `address` of shared memory, a multiple of 16. A K-major operand
+/// ignores `leading_bytes`.
 SPARK_HD std::uint64_t matrix_descriptor(std::uint32_t address, int leading_bytes,
                                          int stride_bytes) {
   constexpr std::uint64_t kSwizzle128 = std::uint64_t{1} << 62;
@@ -40,7 +40,7 @@ SPARK_HD std::uint64_t matrix_descriptor(std::uint32_t address, int leading_byte
          field(static_cast<std::uint32_t>(stride_bytes)) << 32 | kSwizzle128;
 }
 
-/// What a descriptor says, in bytes.
+/// A descriptor's fields, in bytes.
 struct MatrixDescriptor {
   std::uint32_t start, leading, stride;
 };

@@ -1,6 +1,5 @@
-// The tensor memory accelerator and mbarriers on a GPU (machine.h). Elsewhere than on sm_90 they
-// trap. One lane of the warp does what the warp asks for, by a predicate: a branch would be one to
-// wgmma too.
+// The tensor memory accelerator and mbarriers on a GPU (machine.h). They trap except on sm_90. One
+// lane of the warp acts for it, by a predicate: wgmma would see a branch as divergence.
 #pragma once
 
 #include <cstdint>
@@ -92,7 +91,7 @@ class GpuTensorCopy {
   }
 
  private:
-  /// 0 for the lane that does it.
+  /// 0 for the lane that acts.
   __device__ __forceinline__ static unsigned elected_lane() { return threadIdx.x & 31u; }
 };
 

@@ -1,6 +1,6 @@
-// What the tensor memory accelerator is told of a tensor (PTX ISA, "Tensors"; CUDA driver API,
-// cuTensorMapEncodeTiled): made on the host, once a launch, and read by copy_box_async() alone.
-// Its bits are the hardware's, or what the emulated machine makes of a shape.
+// The tensor memory accelerator's description of a tensor (PTX ISA, "Tensors"; CUDA driver API,
+// cuTensorMapEncodeTiled): made on the host, once per launch, and read only by copy_box_async().
+// Its bits are the hardware's, or for the emulated machine the shape itself.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace sparkbench {
 
-/// A tensor [batch, rows, heads, columns] of halves, whose columns lie side by side.
+/// A tensor [batch, rows, heads, columns] of halves; columns are contiguous.
 struct TensorMapShape {
   const Half* first;
   std::uint32_t columns, rows, heads, batch;
@@ -17,7 +17,7 @@ struct TensorMapShape {
   std::uint64_t row_stride, head_stride, batch_stride;
 };
 
-/// Rows and columns of what one copy brings; columns as a swizzle of 128 bytes has them.
+/// Rows and columns of one copy; columns fill a swizzle of 128 bytes.
 inline constexpr int kBoxRows = 64, kBoxColumns = 64;
 inline constexpr int kBoxBytes = kBoxRows * kBoxColumns * 2;
 
@@ -25,14 +25,14 @@ struct alignas(64) TensorMap {
   std::uint64_t word[16];
 };
 
-/// Where a box begins. What lies outside the tensor is zeros.
+/// Where a box begins. Elements outside the tensor are zeros.
 struct BoxPlace {
   int column, row, head, batch;
 };
 
-/// A barrier of a block in shared memory (PTX ISA, "mbarrier"). Its phases end one after the other,
-/// each once as many warps as it was made for have arrived, and all bytes that they told it to
-/// expect have come. A phase's parity is 0 for the first, then 1, 0, ...
+/// A barrier of a block in shared memory (PTX ISA, "mbarrier"). A phase ends once the number of
+/// warps that it was made for have arrived, and all bytes that they told it to expect have come. A
+/// phase's parity is 0 for the first, then 1, 0, ...
 struct alignas(8) Mbarrier {
   std::uint64_t state;
 };

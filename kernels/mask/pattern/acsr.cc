@@ -15,7 +15,7 @@ namespace {
 
 int last_key(const AcsrRow& row) { return row.offset + (row.count - 1) * row.stride; }
 
-/// Runs of keys as a progression, if they are one.
+/// Key intervals as an arithmetic progression, if they are one.
 std::optional<AcsrRow> progression(std::vector<Range> runs) {
   std::sort(runs.begin(), runs.end(),
             [](const Range& a, const Range& b) { return a.begin < b.begin; });
@@ -28,7 +28,7 @@ std::optional<AcsrRow> progression(std::vector<Range> runs) {
     } else if (is_one_run && run.begin <= end) {
       row.count = std::max(row.count, run.end - row.offset);
     } else if (run.end <= end) {
-      // Two terms' run of one key.
+      // The same single key from two terms.
       if ((run.begin - row.offset) % row.stride != 0 || run.size() != 1) return std::nullopt;
     } else {
       if (run.size() != 1 || (row.stride == 1 && row.count > 1)) return std::nullopt;
@@ -41,8 +41,8 @@ std::optional<AcsrRow> progression(std::vector<Range> runs) {
   return row;
 }
 
-/// Of a term that shows of each line of keys the row's own column alone, without a look at each
-/// line. Nothing of another term.
+/// The keys of a row if the term shows, in each line of keys, only the row's own column: computed
+/// without a look at each line. nullopt for any other term.
 std::optional<AcsrRow> own_column(const Pattern& pattern, const Term& term, int row) {
   const Grid& grid = term.grid;
   if (!term.is_closed_form() || term.hidden_by != 0 || grid.axes != 2 ||
@@ -81,7 +81,7 @@ void check_row(std::size_t index, const AcsrRow& row, int seqlen_k) {
 /// A band of keys, of lines of keys, or of a column's keys: the patterns that need no memory.
 struct Candidate {
   int line = 1;            // keys
-  bool is_column = false;  // of each line the row's own column alone
+  bool is_column = false;  // in each line only the row's own column
   Zone lines;
 
   Term term(int seqlen_k) const {
@@ -95,7 +95,7 @@ struct Candidate {
     return term;
   }
 
-  /// What a row at q sees, as ACSR has it.
+  /// The keys that a row at q sees, as an AcsrRow.
   AcsrRow row(int q, int seqlen_k) const {
     const int at = floor_divide(q, line);
     const Range seen = overlap(lines.keys(at), {0, ceil_divide(seqlen_k, line)});
@@ -177,7 +177,7 @@ std::vector<AcsrRow> acsr_of(const Pattern& pattern, int head) {
       rows.push_back(*column);
       continue;
     }
-    // Of one row, and for tiles of one key, the touched keys are the visible ones.
+    // For one row and tiles of one key, the touched keys are the visible ones.
     finder.find({row, row + 1}, runs);
     const std::optional<AcsrRow> affine = progression(one_by_one(runs.touched));
     if (!affine) {

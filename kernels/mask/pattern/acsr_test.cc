@@ -13,8 +13,8 @@
 namespace sparkbench {
 namespace {
 
-/// The author's own three, at 10 to 50 % of 1,024 tokens: what row i of each sees, as SPLAT's code
-/// has it.
+/// The author's three patterns, at 10 to 50 % of 1,024 tokens: what row i of each sees in SPLAT's
+/// code.
 AcsrRow window_row(int i, int p, int seqlen) {
   const int begin = std::max(0, i - p), end = std::min(seqlen - 1, i + p) + 1;
   return {begin, 1, end - begin};
@@ -63,7 +63,7 @@ TEST(Acsr, ComesBackInTheLeastMemory) {
     for (const auto& [seqlen_q, seqlen_k] : {std::pair(90, 90), {50, 97}}) {
       const Pattern pattern = parse_pattern(text, seqlen_q, seqlen_k);
       const Pattern again = pattern_of(acsr_of(pattern, 0), seqlen_k);
-      // The first rows of unlike sequences may be too few to tell a block by.
+      // If lengths differ, the first rows may be too few to recognise a block.
       EXPECT_TRUE(seqlen_q != seqlen_k || term_of(again).is_closed_form()) << text;
       const Picture want(seqlen_q, seqlen_k,
                          [&](int row, int key) { return sees(pattern, 0, row, key); });
@@ -78,7 +78,7 @@ TEST(Acsr, ComesBackInTheLeastMemory) {
   EXPECT_EQ(acsr_of(bits, 0), falling);
 }
 
-/// A column's keys between bounds of rows, of keys and of lines: as pair by pair.
+/// A column's keys, bounded by rows, keys and lines, compared pair by pair.
 TEST(Acsr, OfAColumnHasTheTermsBounds) {
   for (const auto& [seqlen_q, seqlen_k] : {std::pair(40, 40), {23, 50}, {50, 23}}) {
     for (const int extent : {1, 3, 7, 60}) {

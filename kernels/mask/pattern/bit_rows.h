@@ -1,4 +1,4 @@
-// A bit a pair: what no other description has. A word holds 64 keys of a row.
+// One bit a pair, for masks that nothing shorter describes. A word holds 64 keys of a row.
 #pragma once
 
 #include <cstddef>

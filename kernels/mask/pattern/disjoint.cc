@@ -17,7 +17,7 @@ Range on_axis(const Grid& grid, int axis, const Range& positions) {
   return {coordinates(grid, positions.begin).at[0], coordinates(grid, positions.end - 1).at[0] + 1};
 }
 
-/// That no pair is in it, as far as zones tell.
+/// Whether the term has no pair, as far as zones tell.
 bool is_surely_empty(const Pattern& pattern, const Term& term) {
   const Range rows = pattern.row_positions(), keys = pattern.key_positions();
   Zone inside;
@@ -39,7 +39,7 @@ struct Side {
 };
 constexpr Side kSides[] = {{&Zone::q0, &Zone::q1}, {&Zone::k0, &Zone::k1}, {&Zone::d0, &Zone::d1}};
 
-/// Cuts off a term, side by side of a zone, what lies outside of the zone.
+/// Cuts off what a term has outside a zone, one side of the zone at a time.
 class Trimmer {
  public:
   Trimmer(const Pattern& pattern, Term rest) : pattern_(pattern), rest_(std::move(rest)) {}
@@ -63,7 +63,7 @@ class Trimmer {
   /// Keeps what the rest has in common with `part`.
   void keep_part(const Term& part) { keep(both(rest_, part)); }
 
-  /// Of a term without a grid: the axes, all still visible.
+  /// Gives a term without a grid the grid's axes, all still visible.
   void lay_out(const Grid& grid) {
     if (rest_.grid.axes != 0) return;
     rest_.grid.axes = grid.axes;

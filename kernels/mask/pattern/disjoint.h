@@ -8,15 +8,14 @@
 
 namespace sparkbench {
 
-/// Of `term` what `other` does not have: terms without a common pair, none when there is nothing
-/// left. Nothing when zones cannot say it, which is so where both have grids and these are unlike,
-/// or where `other` clamps.
+/// `term` minus `other`, as terms without a common pair; none if nothing is left. nullopt if zones
+/// cannot express it: both have unlike grids, or `other` clamps.
 std::optional<std::vector<Term>> less(const Pattern& pattern, const Term& term, const Term& other);
 
-/// The same pattern, each visible pair in exactly one term: terms are trimmed by those before them,
-/// which are first brought into an order in which little is left to trim (global keys, bands,
-/// arrays, grids, bits). Where zones cannot say what is left, `hidden_by` does. Throws
-/// std::invalid_argument when more than 64 terms are left.
+/// The same pattern, each visible pair in exactly one term. Each term is trimmed by the earlier
+/// ones, after sorting them so that little is left to trim (global keys, bands, arrays, grids,
+/// bits). Where zones cannot express the rest, `hidden_by` does. Throws std::invalid_argument if
+/// more than 64 terms are left.
 Pattern disjoint(const Pattern& pattern);
 
 }  // namespace sparkbench

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kSide = 60;
 
-/// How many terms are left, after each pair was found in one of them.
+/// The number of terms left, after checking that each pair is in one of them.
 std::size_t terms_of(const char* text) {
   const Pattern pattern = parse_pattern(text, kSide, kSide);
   const Picture want(kSide, kSide, [&](int row, int key) { return sees(pattern, 0, row, key); });

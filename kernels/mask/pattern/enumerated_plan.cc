@@ -8,8 +8,7 @@
 namespace sparkbench::enumerated {
 namespace {
 
-/// Takes runs of positions, and keeps what of them lies within some limits, as the parts of `part`
-/// keys that they touch.
+/// Collects runs of positions, clipped to some limits, as the parts of `part` keys that they touch.
 class RunSink {
  public:
   RunSink(std::vector<Range>& runs, const Range& limits, int key_at, int part)
@@ -41,13 +40,13 @@ class RunSink {
   int key_at_, part_, shift_;
 };
 
-/// How a grid's runs are added: those with at most `most_gap` keys between them as one, and none of
-/// fewer than `least_run` keys.
+/// How a grid's runs are added: those with at most `most_gap` keys between them as one; shorter
+/// ones than `least_run` keys are left out.
 struct RunRule {
   int most_gap, least_run;
 };
 
-/// The runs of lines `outer`, `line` apart, of each of which the columns are in the box.
+/// Adds the runs of lines `outer`, `line` apart, each of which has the columns of the box.
 void add_lines(const Range& outer, const Range& columns, int line, const RunRule& rule, int from,
                RunSink& sink) {
   if (outer.is_empty() || columns.is_empty()) return;
@@ -62,7 +61,7 @@ void add_lines(const Range& outer, const Range& columns, int line, const RunRule
   }
 }
 
-/// All positions of a box that the sink takes.
+/// Adds all positions of a box.
 void add_box(const Grid& grid, Box box, const RunRule& rule, RunSink& sink) {
   const Range& limits = sink.limits();
   if (limits.is_empty() || is_empty(grid, box)) return;
@@ -82,8 +81,8 @@ void add_box(const Grid& grid, Box box, const RunRule& rule, RunSink& sink) {
   }
 }
 
-/// Of some rows, as positions, what flat zones and arrays leave: keys that some see, that each
-/// sees.
+/// Some rows, as positions, and the keys that flat zones and arrays let some of them (hull) and all
+/// of them (core) see.
 struct FlatLimits {
   Range rows, hull, core;
 };
@@ -101,7 +100,7 @@ Range span_of(const Grid& grid, const Box& box) {
 void add_grid_runs(const Term& term, const FlatLimits& flat, int key_at, int tile_keys,
                    EnumeratedRuns& runs) {
   const Boxes boxes = boxes_of(term.grid, flat.rows);
-  // What each row of all boxes sees is what their cores have in common, again a box.
+  // The keys that each row of all boxes sees are the intersection of their cores, again a box.
   Box common;
   for (Range& range : common.range) range = {-kUnbounded, kUnbounded};
   for (int i = 0; i < boxes.count; ++i) {
@@ -138,7 +137,7 @@ void join(std::vector<Range>& runs) {
   runs.resize(last + 1);
 }
 
-/// Of a term in the order of the sequence.
+/// Adds the runs of a term, in sequence order.
 void add_runs(const Pattern& pattern, const Term& term, const Range& rows, int tile_keys,
               EnumeratedRuns& runs) {
   const int key_at = pattern.key_at;
@@ -154,7 +153,7 @@ void add_runs(const Pattern& pattern, const Term& term, const Range& rows, int t
   if (!core_keys.is_empty()) runs.full.push_back(core_keys);
 }
 
-/// Runs of keys to the tiles that they fill.
+/// From runs of keys to the tiles that they fill.
 void fill_tiles(std::vector<Range>& runs, int keys) {
   join(runs);
   for (Range& run : runs) run = {ceil_divide(run.begin, keys), run.end / keys};

@@ -1,5 +1,5 @@
-// For tests: the plan of closed forms, run by run. A grid's runs are enumerated for each tile of
-// rows; plan() has lines of them instead, and the same spans.
+// For tests: the plan of closed forms, run by run. It enumerates a grid's runs for each tile of
+// rows; plan() keeps them as lines, and gives the same spans.
 #pragma once
 
 #include <vector>
@@ -16,7 +16,7 @@ struct EnumeratedRuns {
 /// Whether all terms of the head are closed forms.
 bool can_be_enumerated(const Pattern& pattern, int head);
 
-/// plan() of such a head.
+/// plan() for a head that can be enumerated.
 TilePlan enumerated_plan(const Pattern& pattern, int head, int rows, int keys);
 
 }  // namespace sparkbench::enumerated

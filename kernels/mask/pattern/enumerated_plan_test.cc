@@ -1,4 +1,4 @@
-// plan() writes lines of spans; run by run they are the same.
+// plan() writes lines of spans; run by run they must be the same spans.
 #include "kernels/mask/pattern/enumerated_plan.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ void check(const Pattern& pattern) {
   }
 }
 
-/// Its transpose and its disjoint terms, too.
+/// Checks its transpose and its disjoint terms, too.
 void check_kin(const Pattern& pattern, const std::string& name) {
   if (testing::Test::HasFailure()) return;
   SCOPED_TRACE(name);

@@ -1,6 +1,6 @@
-// How many pairs tensor cores compute for each useful one. The figures were counted apart from this
-// code; those of windows follow by hand: a window of w keys on the grid of tiles costs w +
-// max(rows, keys) a row.
+// How many pairs tensor cores compute for each useful one. The figures were counted independently
+// of this code. Those of windows follow by hand: a window of w keys on the grid of tiles costs w +
+// max(rows, keys) per row.
 #include <gtest/gtest.h>
 
 #include <iterator>
@@ -18,8 +18,8 @@ constexpr int k4k = 4096, k16k = 16384, k64k = 65536;
 struct Tile {
   int rows, keys;
 };
-/// Beside whole tiles what a warp of Volta's forward kernels leaves out of a pattern, and what one
-/// with smaller parts would.
+/// Whole tiles, the parts that a warp of Volta's forward kernels skips of a pattern, and smaller
+/// parts.
 constexpr Tile kTiles[] = {{64, 64}, {128, 64}, {128, 128}, {32, 32}, {32, 16}};
 
 /// Executed over useful pairs in each tile, and by how much the published figure is rounded.
@@ -72,8 +72,8 @@ TEST(ExecutedPairs, AreAsCountedInOrderOfSequence) {
   for (const Case& one : cases) expect_near(one, {{1, 0, pattern_of(one)}});
 }
 
-/// Kernels of plain masks leave out whole tiles of 64 keys that none of a warp's 32 rows sees. The
-/// same pairs as a pattern are run by those that leave out halves.
+/// Kernels for dense masks skip whole tiles of 64 keys that none of a warp's 32 rows sees.
+/// Block-sparse kernels, which skip halves, run the same pairs as a pattern.
 TEST(ExecutedPairs, OfWindowsAreFewerAsAPattern) {
   const auto ratio = [](const Pattern& pattern, const Tile& tile) {
     return static_cast<double>(plan(pattern, 0, tile.rows, tile.keys).executed_pairs()) /

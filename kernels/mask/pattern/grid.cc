@@ -5,14 +5,14 @@
 namespace sparkbench {
 namespace {
 
-/// Of an axis that clamps rows: the window of a row.
+/// The window of row q on an axis that clamps rows.
 Range window_of_row(const Zone& zone, int extent, int q) {
   const int keys = zone.d1 - zone.d0;
   const int begin = std::clamp(q + zone.d0, 0, extent - keys);
   return overlap({begin, begin + keys}, {zone.k0, zone.k1});
 }
 
-/// The same seen from a key `q` of the pattern that is transposed: those in whose window it is.
+/// The transposed question: the rows in whose window key `q` is.
 Range rows_with_key(const Zone& zone, int extent, int q) {
   const Zone original = transposed(zone);
   const int keys = original.d1 - original.d0, last_begin = extent - keys;

@@ -51,13 +51,13 @@ bool has_same_axes(const Grid& a, const Grid& b);
 /// The definition: whether (q, k), two positions, is on every axis.
 bool sees(const Grid& grid, int q, int k);
 
-/// Of one axis, the keys that a row in the zone's [q0, q1) sees. Both ends never fall.
+/// Keys on one axis that a row in the zone's [q0, q1) sees. Neither end ever falls from row to row.
 Range axis_keys(const Grid& grid, int axis, int q);
 
-/// Of one axis, the keys that some of these rows see; none where no row is in [q0, q1).
+/// Keys on one axis that some of these rows see; none if no row is in [q0, q1).
 Range axis_hull(const Grid& grid, int axis, const Range& rows);
 
-/// The same, those that each of these rows sees.
+/// Keys on one axis that all of these rows see.
 Range axis_core(const Grid& grid, int axis, const Range& rows);
 
 /// The keys that some row of a box sees, and those that each does. Axes are independent, so each is

@@ -61,7 +61,7 @@ TEST(Grid, CountsPositionsOfABoxBelowAnEnd) {
   }
 }
 
-/// By its words: W keys around q, moved inside.
+/// By definition: W keys around q, shifted to the inside.
 TEST(Grid, ClampsNeighbourhoodsAtBorders) {
   Grid grid = grid_of({6});
   grid.clamp = Clamp::kRows;

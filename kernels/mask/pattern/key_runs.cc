@@ -6,8 +6,7 @@
 namespace sparkbench {
 namespace {
 
-/// Takes runs of positions, and keeps what of them lies within some limits, as the parts of `part`
-/// keys that they touch.
+/// Collects runs of positions, clipped to some limits, as the parts of `part` keys that they touch.
 class RunSink {
  public:
   RunSink(std::vector<RunLines>& runs, const Range& limits, int key_at, int part)
@@ -18,13 +17,13 @@ class RunSink {
     if (!inside.is_empty()) add_run(parts_of(inside), runs_);
   }
 
-  /// Lines of which no run is empty.
+  /// No run of the lines may be empty.
   void add(RunLines lines) {
     for (; lines.count > 0 && lines.first.begin < limits_.begin; --lines.count) {
       add(lines.first);
       lines.first = lines.line(1);
     }
-    Range cut = {0, 0};  // of those that reach beyond the limits, the one that begins within
+    Range cut = {0, 0};  // the run that begins within the limits and reaches beyond them
     for (; lines.count > 0 && lines.end() > limits_.end; --lines.count) cut = lines.last();
     if (lines.count > 0 && part_.divides(lines.pitch)) {
       add_lines({parts_of(lines.first), part_(lines.pitch), lines.count}, runs_);
@@ -47,13 +46,13 @@ class RunSink {
   DivideBy part_;
 };
 
-/// How a grid's runs are added: those with at most `most_gap` keys between them as one, and none of
-/// fewer than `least_run` keys.
+/// How a grid's runs are added: those with at most `most_gap` keys between them as one; shorter
+/// ones than `least_run` keys are left out.
 struct RunRule {
   int most_gap, least_run;
 };
 
-/// The runs of lines `outer`, `line` apart, of each of which the columns are in the box.
+/// Adds the runs of lines `outer`, `line` apart, each of which has the columns of the box.
 void add_columns(const Range& outer, const Range& columns, int line, const RunRule& rule, int from,
                  RunSink& sink) {
   if (outer.is_empty() || columns.is_empty()) return;
@@ -65,15 +64,15 @@ void add_columns(const Range& outer, const Range& columns, int line, const RunRu
   }
 }
 
-/// Of the outermost axis.
+/// Distance between positions that are adjacent on the outermost axis.
 int pitch_of(const Grid& grid) {
   int pitch = 1;
   for (int axis = 1; axis < grid.axes; ++axis) pitch *= grid.extent[axis];
   return pitch;
 }
 
-/// Of lines `pitch` apart those that have positions of a range, which is not empty. Divides only
-/// where some have none.
+/// The lines, `pitch` apart, that have positions of a range, which is not empty. Divides only where
+/// some lines have none.
 Range on_lines_of(const Range& positions, Range lines, int pitch) {
   if (std::int64_t{lines.begin} * pitch < positions.begin) {
     const int first = positions.begin == 0 ? 0 : floor_divide(positions.begin, pitch);
@@ -85,7 +84,7 @@ Range on_lines_of(const Range& positions, Range lines, int pitch) {
   return lines;
 }
 
-/// All positions of a box that the sink takes.
+/// Adds all positions of a box.
 void add_box(const Grid& grid, Box box, const RunRule& rule, RunSink& sink) {
   const Range& limits = sink.limits();
   if (limits.is_empty() || is_empty(grid, box)) return;
@@ -103,8 +102,8 @@ void add_box(const Grid& grid, Box box, const RunRule& rule, RunSink& sink) {
   }
 }
 
-/// Of some rows, as positions, what flat zones and arrays leave: keys that some see, that each
-/// sees.
+/// Some rows, as positions, and the keys that flat zones and arrays let some of them (hull) and all
+/// of them (core) see.
 struct FlatLimits {
   Range rows, hull, core;
 };
@@ -129,7 +128,7 @@ void add_grid_runs(const Term& term, const FlatLimits& flat, int key_at, int til
     add_box(term.grid, hull(term.grid, box), {tile_keys - 1, 1}, touched);
   }
   if (flat.core.is_empty()) return;
-  // What each row of all boxes sees is what their cores have in common, again a box.
+  // The keys that each row of all boxes sees are the intersection of their cores, again a box.
   Box common;
   for (Range& range : common.range) range = {-kUnbounded, kUnbounded};
   for (int i = 0; i < boxes.count; ++i) {
@@ -142,8 +141,8 @@ void add_grid_runs(const Term& term, const FlatLimits& flat, int key_at, int til
   add_box(term.grid, common, {0, tile_keys}, full);
 }
 
-/// Of each word of some rows the bits that some row has, and those that each has. Rows are read
-/// once, four at a time, because reading them is all that bits cost.
+/// The OR (any) and the AND (every) of the mask words of some rows. Reads each row once, four at a
+/// time, because reading is all that mask bits cost.
 struct JoinedWords {
   std::vector<std::uint64_t> any, every;
 
@@ -170,10 +169,10 @@ struct JoinedWords {
   }
 };
 
-/// Parts of a tile that are visible to some row, and to each. Limits are indices.
+/// Adds the parts of a tile that some row sees, and those that each row sees. Limits are indices.
 void add_bit_runs(const BitRows& bits, const FlatLimits& limits, int tile_keys, KeyRuns& runs) {
   const JoinedWords words(bits, limits.rows);
-  // Parts that no tile begins or ends within.
+  // Parts that no tile boundary crosses.
   const int part = std::gcd(tile_keys, kWordKeys);
   const std::uint64_t part_bits = key_bits_below(part);
   RunSink touched(runs.touched, limits.hull, 0, tile_keys), full(runs.full, limits.core, 0, 1);
@@ -190,7 +189,7 @@ void add_bit_runs(const BitRows& bits, const FlatLimits& limits, int tile_keys, 
   }
 }
 
-/// How some rows see some keys, by words, until it is clear.
+/// How some rows see some keys, by mask words, until it is clear.
 TileCover cover_by_words(const Pattern& pattern, const Term& term, const Range& rows,
                          const Range& keys) {
   bool is_any_seen = false, is_any_hidden = false;
@@ -206,7 +205,7 @@ TileCover cover_by_words(const Pattern& pattern, const Term& term, const Range& 
   return is_any_seen ? TileCover::kFull : TileCover::kEmpty;
 }
 
-/// Limits are indices. Tile by tile, first by bounds of the expression.
+/// Limits are indices. Goes tile by tile, first by bounds of the expression.
 void add_predicate_runs(const Pattern& pattern, const Term& term, const FlatLimits& limits,
                         int tile_keys, KeyRuns& runs) {
   const bool is_expression_alone =
@@ -257,7 +256,7 @@ void KeyRunFinder::add(const Term& term, const Range& rows, KeyRuns& runs) const
   if (term.where != nullptr) {
     add_predicate_runs(pattern_, term, {rows, hull_keys, core_keys}, tile_keys_, runs);
   } else if (term.bits != nullptr) {
-    // What a grid hides besides is left to the words of a row.
+    // With a grid no tile counts as full: the mask bits of each row tell what the grid hides.
     const Range every = term.grid.axes > 0 ? Range{0, 0} : core_keys;
     add_bit_runs(*term.bits, {rows, hull_keys, every}, tile_keys_, runs);
   } else if (term.grid.axes > 0) {

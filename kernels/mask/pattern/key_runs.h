@@ -1,4 +1,4 @@
-// What a term shows to some rows, as runs of keys: the step from zones to tiles.
+// The keys that a term shows to some rows, as intervals (runs): the step from zones to tiles.
 #pragma once
 
 #include <vector>
@@ -8,15 +8,15 @@
 
 namespace sparkbench {
 
-/// Finds those of a head's union, for one tile of rows after the other. No touched tile is without
-/// a visible pair, unless arrays leave gaps or a grid is cut by a flat zone or by arrays. Of the
-/// runs of a grid those are left out that fill no tile by themselves.
+/// Finds the key intervals of a head's pattern for one tile of rows after the other. Each touched
+/// tile has a visible pair, unless arrays leave gaps or a grid is cut by a flat zone or by arrays.
+/// Leaves out a grid's intervals that fill no tile by themselves.
 class KeyRunFinder {
  public:
-  /// Tiles are of `tile_keys`. The pattern outlives this.
+  /// Tiles have `tile_keys` keys. The pattern must outlive this.
   KeyRunFinder(const Pattern& pattern, int head, int tile_keys);
 
-  /// Of rows that are a range of indices within the sequence, and not empty.
+  /// `rows` is a range of row indices within the sequence, not empty.
   void find(const Range& rows, KeyRuns& runs) const;
 
  private:

@@ -10,11 +10,12 @@
 namespace sparkbench {
 namespace {
 
-/// Residues of fewer lines than that take lists, which leave out what only rows behind the last
-/// line would see.
+/// Residues of fewer lines use tile lists, which leave out tiles that only rows past the last line
+/// would see.
 constexpr int kLeastDenseLines = 65;
 
-/// The mask of one run of keys a row that a lone term is, of a row that stands at its own index.
+/// The dense mask (one key interval per row) that a single term is, for rows that stand at their
+/// own index.
 std::optional<MaskSpec> dense_mask(const std::vector<Term>& terms, int lines) {
   if (lines < kLeastDenseLines || terms.size() != 1) return std::nullopt;
   const Term& term = terms.front();
@@ -30,7 +31,7 @@ std::optional<MaskSpec> dense_mask(const std::vector<Term>& terms, int lines) {
   return MaskSpec::band(std::min(-zone.d0, lines), std::min(zone.d1, lines) - 1);
 }
 
-/// Of a pass over places, the terms of a residue, over its lines.
+/// A residue's terms over its lines, from a pass over all residues (PatternPass).
 std::vector<Term> terms_of_residue(const PatternPass& pass, int residue) {
   std::vector<Term> terms;
   for (const Term& term : pass.pattern.unions.front()) {
@@ -59,8 +60,8 @@ ResidueView view_of(const PatternPass& pass, int first_residue, int end_residue,
   return view;
 }
 
-/// Tiles that a sequence's blocks of rows walk, where each sees so many keys, with what a block
-/// takes besides.
+/// Tiles that the blocks of rows of a sequence visit if each row sees so many keys, plus a block's
+/// fixed cost.
 double tiles_of_blocks(int rows, int keys) {
   constexpr int kRows = 128, kKeys = 64, kBesides = 2;
   return ceil_divide(rows, kRows) *
@@ -68,7 +69,7 @@ double tiles_of_blocks(int rows, int keys) {
           kBesides);
 }
 
-/// Whether a pass in the order of its residues has less to do than in that of the sequence.
+/// Whether a strided pass has less work than a pass in sequence order.
 bool is_shorter(const PatternPass& pass, int seqlen) {
   if (pass.stride == 1) return true;
   int most = 0;  // offsets of a term's keys, in lines

@@ -12,7 +12,7 @@
 namespace sparkbench {
 namespace {
 
-/// By lists or by a dense mask: what a line of a view sees.
+/// Whether a line of a view sees a key, by a pattern or by a dense mask.
 bool line_sees(const ResidueView& view, int row, int key) {
   if (view.sparse) return sees(view.sparse->pattern, 0, row, key);
   return make_key_mask(view.dense, view.lines, view.lines).sees(row, key);
@@ -97,7 +97,7 @@ TEST(MaskPasses, HaveBandsOfOneRunDense) {
   EXPECT_EQ(dense_of("dilated:60:4"), (Masks{MaskSpec::band(60, 60)}));
   EXPECT_EQ(dense_of("causal-dilated:100:4"), (Masks{MaskSpec::window(101)}));
   EXPECT_EQ(dense_of("dilated:1000:4"), (Masks{MaskSpec::full()}));
-  // A residue has what the window leaves of it: keys before its own but for the nearest four.
+  // A residue sees what the window leaves of it: keys before its own except the nearest four.
   EXPECT_EQ(dense_of("window:20+causal-strided:4"),
             (Masks{MaskSpec::window(20), MaskSpec::band(128, -5)}));
   EXPECT_EQ(dense_of("band:3:5+causal-dilated:60:4"),
@@ -109,14 +109,14 @@ TEST(MaskPasses, AreNoneWhereTheOrderOfTheSequenceIsBest) {
     return make_sparse_mask(text, seqlen_q, seqlen_k)->passes.size();
   };
   EXPECT_EQ(count("longformer:16:4", 512, 512), 0u);
-  EXPECT_EQ(count("strided:16", 512, 500), 0u);     // unlike sequences
-  EXPECT_EQ(count("strided:16", 512, 512), 0u);     // blocks of 32 rows and 96 of nobody
-  EXPECT_EQ(count("strided:128", 4096, 4096), 1u);  // as short, but there are fewer tiles
+  EXPECT_EQ(count("strided:16", 512, 500), 0u);     // lengths differ
+  EXPECT_EQ(count("strided:16", 512, 512), 0u);     // three quarters of a block are empty
+  EXPECT_EQ(count("strided:128", 4096, 4096), 1u);  // equally short, but there are fewer tiles
   EXPECT_EQ(count("strided:8", 512, 512), 1u);
   EXPECT_EQ(count("strided:16/window:9", 512, 512), 0u);  // heads differ
-  // What the sink leaves of a stride begins at another line for each residue.
+  // After the sink, a stride begins at a different line for each residue.
   EXPECT_EQ(count("sink:4+causal-strided:4", 512, 512), 0u);
-  // Zones do not tell two strides apart.
+  // Zones cannot separate two strides.
   EXPECT_EQ(count("strided:4+causal-dilated:30:3", 512, 512), 0u);
 }
 

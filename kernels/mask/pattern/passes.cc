@@ -31,7 +31,7 @@ int line_offset(int offset, int stride) {
   return -floor_divide(-offset, stride);
 }
 
-/// The term over places: lines inside, residues outside.
+/// Adds the term over positions: a zone of lines inside, a zone of residues outside.
 void add_viewed(const Term& term, int seqlen, PatternPass& pass) {
   const int stride = term.grid.extent[1], lines = ceil_divide(seqlen, stride);
   Term viewed;
@@ -41,7 +41,7 @@ void add_viewed(const Term& term, int seqlen, PatternPass& pass) {
   viewed.grid.zone[0] = zone_of_offsets(0, 1);
   viewed.grid.zone[1] = both(term.grid.zone[0], zone_of_offsets(line_offset(term.flat.d0, stride),
                                                                 line_offset(term.flat.d1, stride)));
-  // The last line may be without the last residues.
+  // The last residues may lack the last line.
   const int whole = seqlen - (lines - 1) * stride;
   Term shorter = viewed;
   viewed.grid.zone[0].q1 = whole;
@@ -61,7 +61,7 @@ std::vector<PatternPass> passes_of(const Pattern& pattern, int head) {
   one = disjoint(one);
   std::vector<PatternPass> passes;
   const std::vector<Term>& terms = one.unions[0];
-  // Terms that others hide stay together with these.
+  // Terms that hide others stay in one pass with these.
   const bool is_hiding =
       std::any_of(terms.begin(), terms.end(), [](const Term& term) { return term.hidden_by != 0; });
   for (const Term& term : terms) {

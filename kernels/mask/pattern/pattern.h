@@ -14,7 +14,7 @@
 
 namespace sparkbench {
 
-/// Pairs that all of its parts see. Zones and predicates speak of positions, arrays and bits of
+/// Pairs that all of its parts see. Zones and predicates are over positions, arrays and bits over
 /// indices.
 struct Term {
   Zone flat;              // over the sequence itself; causal order is {.d1 = 1}
@@ -22,8 +22,8 @@ struct Term {
   SharedBounds bounds;    // nullptr: none
   SharedBits bits;        // nullptr: none
   SharedPredicate where;  // nullptr: none
-  /// Of disjoint terms alone: bit t is whether term t, which comes before, takes the pairs that
-  /// this one has in common with it.
+  /// Only for disjoint terms: bit t is whether the earlier term t takes the pairs that it has in
+  /// common with this one.
   std::uint64_t hidden_by = 0;
 
   bool is_closed_form() const { return bounds == nullptr && bits == nullptr && where == nullptr; }
@@ -33,9 +33,9 @@ struct Term {
 struct Pattern {
   int seqlen_q = 0, seqlen_k = 0;  // 1 to kLongestSequence
   int row_at = 0, key_at = 0;
-  std::vector<std::vector<Term>> unions;  // at least one; of its terms a union may have none
+  std::vector<std::vector<Term>> unions;  // at least one; a union may have no terms
 
-  /// Heads take unions by turns.
+  /// Head h has the terms of union h % unions.size().
   const std::vector<Term>& terms(int head) const {
     return unions[static_cast<std::size_t>(head) % unions.size()];
   }
@@ -43,7 +43,7 @@ struct Pattern {
   Range key_positions() const { return {key_at, key_at + seqlen_k}; }
 };
 
-/// Without a term yet. The last row stands at the last key. Throws std::invalid_argument for a
+/// A pattern without terms. The last row stands at the last key. Throws std::invalid_argument for a
 /// length below 1 or above kLongestSequence.
 Pattern empty_pattern(int seqlen_q, int seqlen_k);
 
@@ -51,24 +51,24 @@ Pattern empty_pattern(int seqlen_q, int seqlen_k);
 bool sees(const Pattern& pattern, const Term& term, int row, int key);
 bool sees(const Pattern& pattern, int head, int row, int key);
 
-/// Whether a kernel that runs the terms one after the other has this pair in this one: as sees(),
-/// less what `hidden_by` says. Of disjoint terms it is so of at most one.
+/// Whether a kernel that runs the terms one after the other computes this pair in this term:
+/// sees(), minus what `hidden_by` excludes. At most one of several disjoint terms takes a pair.
 bool is_taken_by(const Pattern& pattern, int head, std::size_t term, int row, int key);
 
 /// Bit i is whether the row sees key first + i, by shifts of ranges instead of keys one by one.
 std::uint64_t key_word(const Pattern& pattern, const Term& term, int row, int first);
 std::uint64_t key_word(const Pattern& pattern, int head, int row, int first);
 
-/// The pairs (key, row), for the pass over keys backward. Disjoint terms stay disjoint.
+/// The pairs (key, row), for the backward pass over keys. Disjoint terms stay disjoint.
 Pattern transposed(const Pattern& pattern);
 
-/// Whether `both(a, b)` is a term: at most one of them has a grid, or they factor the sequence
-/// alike and clamp nothing, or they are equal.
+/// Whether `both(a, b)` is a term: at most one of them has a grid, or their grids have the same
+/// axes and clamp nothing, or the grids are equal.
 bool can_be_both(const Term& a, const Term& b);
 Term both(const Term& a, const Term& b);
 
-/// AND, head by head. Throws std::invalid_argument when lengths differ, or two grids are
-/// unlike: then bits say it.
+/// AND, head by head. Throws std::invalid_argument if lengths differ, or if two grids are unlike:
+/// use bits then.
 Pattern both(const Pattern& a, const Pattern& b);
 
 /// The union of all, head by head. Throws std::invalid_argument when lengths differ.

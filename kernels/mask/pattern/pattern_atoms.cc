@@ -31,7 +31,7 @@ Term first_rows(int rows) {
   return term;
 }
 
-/// The sequence in lines of this many keys, all pairs visible.
+/// The sequence in lines of `line` keys, all pairs visible.
 Term in_lines(int line, const Pattern& lengths) {
   Term term;
   const int shortened = std::min(line, kLongestSequence);
@@ -41,7 +41,7 @@ Term in_lines(int line, const Pattern& lengths) {
   return term;
 }
 
-/// A mask of today's kernels: the same bounds, from the same table.
+/// A dense mask: the same bounds, from the same table.
 template <MaskKind kKind>
 std::vector<Term> mask_terms(const PatternAtom& atom, const Pattern& /*lengths*/) {
   const MaskRow& row = row_of(kKind);
@@ -151,7 +151,7 @@ std::vector<Term> neighbourhood_terms(const PatternAtom& atom, const Pattern& le
   return {term};
 }
 
-/// Of head 0: make_pattern() knows the head.
+/// The predicate for head 0: make_pattern() sets the head.
 std::vector<Term> predicate_terms(const PatternAtom& atom, const Pattern& lengths) {
   const ExpressionPoint names = {.seqlen_q = lengths.seqlen_q, .seqlen_k = lengths.seqlen_k};
   return {

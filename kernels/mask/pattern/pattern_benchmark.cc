@@ -1,5 +1,5 @@
-// What a call of a new pattern costs before its first tile: from its words to the spans of all
-// tiles of rows, on one core of the host.
+// The cost of a new pattern before its first tile: from its text to the spans of all tiles of rows,
+// on one core of the host.
 #include <benchmark/benchmark.h>
 
 #include "kernels/mask/pattern/passes.h"

@@ -7,7 +7,7 @@
 namespace sparkbench {
 namespace {
 
-/// Keys of a row of a term that no bits say: those of a box, from a position to another.
+/// Keys of a row of a term without bits: those of a box, from one position to another.
 std::int64_t keys_of_row(const Pattern& pattern, const Term& term, int row) {
   const int q = row + pattern.row_at;
   if (q < term.flat.q0 || q >= term.flat.q1) return 0;
@@ -32,7 +32,7 @@ std::int64_t keys_of_row(const Pattern& pattern, const Term& term, int row) {
          positions_below(term.grid, seen, range.begin);
 }
 
-/// Of 64 keys of a row those that the term alone takes.
+/// Those of 64 keys of a row that only this term takes.
 std::uint64_t taken_word(const Pattern& pattern, const std::vector<Term>& terms, const Term& term,
                          int row, int first) {
   std::uint64_t word = key_word(pattern, term, row, first);
@@ -43,7 +43,7 @@ std::uint64_t taken_word(const Pattern& pattern, const std::vector<Term>& terms,
   return word;
 }
 
-/// Keys of a row that the term alone takes, by words.
+/// The keys of a row that only this term takes, by mask words.
 std::int64_t taken_by_words(const Pattern& pattern, const std::vector<Term>& terms,
                             const Term& term, int row) {
   std::int64_t keys = 0;
@@ -53,8 +53,8 @@ std::int64_t taken_by_words(const Pattern& pattern, const std::vector<Term>& ter
   return keys;
 }
 
-/// The same of a term with a predicate, over all rows: by words, but where bounds tell that nothing
-/// is visible.
+/// The same for a term with a predicate, over all rows: by mask words, except where bounds tell
+/// that nothing is visible.
 std::int64_t taken_by_predicate(const Pattern& pattern, const std::vector<Term>& terms,
                                 const Term& term) {
   std::int64_t pairs = 0;

@@ -7,8 +7,8 @@
 
 namespace sparkbench {
 
-/// Pairs of one head that are visible, each once. In time that grows with rows and terms, and only
-/// for bits and `hidden_by` with pairs. Throws as disjoint() does.
+/// Visible pairs of one head, each counted once. Takes time proportional to rows and terms, and to
+/// pairs only with bits and `hidden_by`. Throws as disjoint() does.
 std::uint64_t visible_pairs(const Pattern& pattern, int head);
 
 /// Visible pairs over all pairs.

@@ -1,4 +1,4 @@
-// Random patterns against the words of their atoms.
+// Random patterns against the definitions of their atoms.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -44,7 +44,7 @@ bool is_progression(const Picture& want, int row) {
   return true;
 }
 
-/// Rows in, rows out; refused exactly where a row is none.
+/// Rows in, rows out; refused exactly if a row is not in arithmetic progression.
 std::string acsr_differs(const Pattern& pattern, int head, const Picture& want) {
   bool is_affine = true;
   for (int row = 0; row < want.rows; ++row) is_affine = is_affine && is_progression(want, row);
@@ -80,7 +80,7 @@ void check(const RandomPattern& drawn, Random& random) {
   }
 }
 
-/// `drawn_of(random)` for one seed after the other.
+/// Checks `drawn_of(random)` for one seed after the other.
 template <class DrawnOf>
 void check_patterns(const DrawnOf& drawn_of) {
   for (int seed = 0; seed < (is_nightly() ? 10000 : 60); ++seed) {

@@ -64,7 +64,7 @@ void check_field_count(const Typed& typed, int fields, const AtomRow& row) {
 
 PatternAtom parse_atom(const Typed& typed);
 
-/// The atom that was meant by one of no known name, if it is one; or else how it is typed.
+/// The atom that a misspelled one probably means, if there is one; otherwise the forms of atoms.
 std::string meant_atom(std::string_view typed) {
   std::vector<std::string> known;
   for (const AtomRow& row : atom_rows()) {
@@ -86,7 +86,7 @@ std::string meant_atom(std::string_view typed) {
   }
 }
 
-/// The normal form of what stands behind "where".
+/// The normal form of the text after "where".
 std::string parse_expression_of(const Typed& typed, std::string_view text) {
   if (text.size() < 2) typed.refuse("has no expression");
   text.remove_prefix(1);

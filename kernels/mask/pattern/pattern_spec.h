@@ -1,10 +1,10 @@
-// The language of masks, before anyone knows how long sequences are:
-//   pattern = union { "/" union }     heads take the unions by turns
+// The language of masks, independent of lengths:
+//   pattern = union { "/" union }     head h has union h % unions
 //   union   = atom { "+" atom }       what any of them shows
 //   atom    = [ "causal-" ] name { ":" field }
 // "zones:" and "where:" take all that follows, a file's name and an expression (expression.h).
 // A field is a number, or numbers between "x"; k is 1024 and m 1024 k. pattern_atoms.cc has a row
-// for each name. All masks of mask_spec.h are in it, and mean the same.
+// for each name. All masks of mask_spec.h are in the language, and mean the same.
 #pragma once
 
 #include <cstddef>
@@ -35,7 +35,7 @@ struct PatternSpec {
   bool operator==(const PatternSpec&) const = default;
 };
 
-/// An atom that is none: what was wrong, and what is allowed.
+/// A text that is no atom: what was wrong, and what is allowed.
 class PatternTextError : public std::invalid_argument {
  public:
   PatternTextError(const std::string& what, std::size_t position)
@@ -54,23 +54,23 @@ PatternSpec parse_pattern_spec(std::string_view text);
 /// changes something, no atom twice in a union.
 std::string name_of(const PatternSpec& spec);
 
-/// Whether an expression of it names h: then each head has a union of its own, and make_pattern()
-/// wants to know how many there are.
+/// Whether an expression of it names h: then each head has a pattern of its own, and make_pattern()
+/// needs the number of heads.
 bool names_heads(const PatternSpec& spec);
 
 /// The most heads that names_heads() takes: no kernel's grid has more.
 inline constexpr int kMostHeadUnions = 65535;
 
-/// Over these lengths; `heads` is 0 where it is not known. Throws std::invalid_argument for lengths
-/// that an atom does not fit, for files that cannot be read, and where names_heads() and `heads` is
-/// 0 or above kMostHeadUnions.
+/// The pattern over these lengths; `heads` is 0 if not known. Throws std::invalid_argument for
+/// lengths that an atom does not fit, for files that cannot be read, and if names_heads() and
+/// `heads` is 0 or above kMostHeadUnions.
 Pattern make_pattern(const PatternSpec& spec, int seqlen_q, int seqlen_k, int heads = 0);
 
 inline Pattern parse_pattern(std::string_view text, int seqlen_q, int seqlen_k, int heads = 0) {
   return make_pattern(parse_pattern_spec(text), seqlen_q, seqlen_k, heads);
 }
 
-/// The mask that today's kernels know under this name, if it is one.
+/// The dense mask of this name, if it is one.
 std::optional<MaskSpec> mask_spec_of(const PatternSpec& spec);
 
 /// "full, causal, window:W (W >= 1), ...": every form of an atom.

@@ -59,7 +59,7 @@ TEST(Pattern, JoinsBitsWithEveryKind) {
 TEST(Pattern, HasNoGridOfUnlikeAxes) {
   EXPECT_THROW(both(parsed("chunk:3"), parsed("chunk:4")), std::invalid_argument);
   EXPECT_THROW(both(parsed("chunk:10"), parsed("nd:5x10:3x3")), std::invalid_argument);
-  // Bits of one of them do it.
+  // With the bits of one of them it works.
   const Pattern a = parsed("chunk:3"), b = parsed("chunk:4");
   Pattern bits = b;
   bits.unions = {{{.bits = bits_of(b, 0)}}};

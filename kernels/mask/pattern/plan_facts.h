@@ -1,5 +1,5 @@
-// What plans of a pattern's tiles say (kernels/block_sparse/sparse_lists.h), kept with the pattern:
-// whoever asks how much memory a pass takes has no lists yet.
+// Facts about plans of a pattern's tiles (kernels/block_sparse/sparse_lists.h), cached with the
+// pattern: the memory that a pass takes is asked for before there are lists.
 #pragma once
 
 #include <map>
@@ -8,18 +8,18 @@
 
 namespace sparkbench {
 
-/// Rows, or keys, that several blocks have a part of each, and those that their parts store.
+/// Rows, or keys, that are split over several blocks, and the rows that the splits store.
 struct RowsOfParts {
   int shared = 0, stored = 0;
 };
 
-/// Any thread may ask it.
+/// Thread-safe.
 class PlanFacts {
  public:
-  /// Over keys, and of how many rows and keys tiles are.
+  /// Whether the plan is over keys, and the rows and keys of its tiles.
   using Kind = std::tuple<bool, int, int>;
 
-  /// make()'s, of the first call with this kind.
+  /// The value of make(), from the first call with this kind.
   template <class Make>
   RowsOfParts parts(const Kind& kind, Make make) {
     const std::lock_guard lock(mutex_);

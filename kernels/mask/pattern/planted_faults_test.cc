@@ -1,4 +1,4 @@
-// The checks that random patterns pass, on purpose given what is wrong: they must tell it.
+// The checks of random patterns, given wrong patterns on purpose: they must detect them.
 #include <gtest/gtest.h>
 
 #include "kernels/mask/pattern/disjoint.h"
@@ -57,7 +57,7 @@ using Bound = int Zone::*;
 constexpr Bound kBounds[][2] = {
     {&Zone::q0, &Zone::k0}, {&Zone::q1, &Zone::k1}, {&Zone::d0, &Zone::d1}};
 
-/// Every zone of the pattern in turn, each of its bounds swapped with its counterpart.
+/// Swaps each bound of every zone of the pattern with its counterpart, one at a time.
 TEST(PlantedFaults, ASwappedBoundIsFound) {
   int found = 0;
   for (const char* const mask : kMasks) {
@@ -65,7 +65,7 @@ TEST(PlantedFaults, ASwappedBoundIsFound) {
     Pattern wrong = planted.pattern;
     for (Term& term : wrong.unions[0]) {
       Zone* const zones[] = {&term.flat, &term.grid.zone[0], &term.grid.zone[1]};
-      // A clamped window's width is that of its offsets: swapped it is none.
+      // A clamped window's width is that of its offsets: swapped, it has none.
       const int count = term.grid.clamp != Clamp::kNone ? 1 : 1 + term.grid.axes;
       for (int i = 0; i < count; ++i) {
         for (const auto& [a, b] : kBounds) {

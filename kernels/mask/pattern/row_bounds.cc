@@ -94,7 +94,7 @@ SharedBounds keys_before(const RowBounds& bounds) {
 }
 
 SharedBounds keys_behind(const RowBounds& bounds, int seqlen_k) {
-  // Of a row without keys, all but those before its begin.
+  // A row without keys has everything but the keys before its begin.
   RowBounds behind = bounds;
   for (std::size_t row = 0; row < behind.begin.size(); ++row) {
     behind.begin[row] = std::max(bounds.begin[row], bounds.end[row]);

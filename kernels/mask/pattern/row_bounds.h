@@ -1,5 +1,5 @@
-// The keys of each row as two arrays, neither of which ever falls: packed documents, and every
-// pattern of one run a row that no zone says.
+// The keys of each row as two arrays, begin and end, neither of which ever falls: varlen documents,
+// and every pattern of one key interval a row that no zone expresses.
 #pragma once
 
 #include <functional>
@@ -21,26 +21,26 @@ struct RowBounds {
 };
 using SharedBounds = std::shared_ptr<const RowBounds>;
 
-/// Throws std::invalid_argument, naming the row, unless both arrays have an entry of each row, in
-/// [0, seqlen_k], and none is below the one before.
+/// Throws std::invalid_argument, naming the row, unless both arrays have an entry for each row, in
+/// [0, seqlen_k] and not below the one before.
 SharedBounds make_row_bounds(std::vector<int> begin, std::vector<int> end, int seqlen_k);
 
 /// A row of documents, of these lengths, each at least 1: a key sees its document. A row that
-/// stands before key 0 or behind the last document sees none. Throws std::invalid_argument for a
+/// stands before key 0 or after the last document sees none. Throws std::invalid_argument for a
 /// length below 1.
 SharedBounds document_bounds(std::span<const int> lengths, int seqlen_q, int seqlen_k);
 
 /// Lengths that fill a sequence: drawn evenly from 1 to 2 mean - 1, always the same ones.
 std::vector<int> drawn_documents(int mean, int seqlen);
 
-/// AND. Both have as many rows.
+/// AND. Both must have equally many rows.
 SharedBounds both(const RowBounds& a, const RowBounds& b);
 
-/// The keys before and behind each row's, which together with them are all.
+/// The keys before, and after, each row's own; the three together are all keys.
 SharedBounds keys_before(const RowBounds& bounds);
 SharedBounds keys_behind(const RowBounds& bounds, int seqlen_k);
 
-/// Of each key, the rows that see it.
+/// The rows that see each key.
 SharedBounds transposed(const RowBounds& bounds, int seqlen_k);
 
 }  // namespace sparkbench

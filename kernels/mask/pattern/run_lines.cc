@@ -13,16 +13,17 @@ struct BeginsBefore {
 
 using Index = std::vector<RunLines>::difference_type;
 
-/// How often lines are split where others lie between them, before all are taken one by one.
+/// How often lines are split because others are between them, before all are split into single
+/// runs.
 constexpr int kMostSplits = 8;
 
-/// How many of the lines end before a number that is no more than their end, and do not meet it.
+/// How many of the lines end before `number`, without meeting it.
 int lines_before(const RunLines& lines, int number) {
   const int after = number - lines.first.end;
   return after <= 0 || lines.count == 1 ? 0 : (after - 1) / lines.pitch + 1;
 }
 
-/// Leaves the first `count` lines of runs[at], and puts the others in order from runs[from] on.
+/// Keeps the first `count` lines of runs[at], and moves the others in order to runs[from] and on.
 void split(std::vector<RunLines>& runs, std::size_t at, int count, std::size_t from) {
   RunLines others = runs[at];
   others.first = others.line(count);
@@ -33,8 +34,8 @@ void split(std::vector<RunLines>& runs, std::size_t at, int count, std::size_t f
       others);
 }
 
-/// Joins runs that are in order; false where that takes too many splits. Either way `runs` has the
-/// same numbers as before, in order but for those that are joined no further.
+/// Joins runs that are sorted; false if that takes too many splits. Either way `runs` has the same
+/// numbers as before, sorted except for those that are not joined any further.
 bool join_lines(std::vector<RunLines>& runs) {
   std::size_t last = 0;
   int splits = 0;

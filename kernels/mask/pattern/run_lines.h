@@ -1,5 +1,6 @@
-// Runs of whole numbers at equal distances: what a box of a grid is on the sequence, a run a line.
-// Boxes stay so until spans are written, so that what many lines repeat is worked out once.
+// Intervals (runs) of whole numbers at equal distances: a box of a grid is one interval a line of
+// the sequence. Boxes stay so until spans are written, so that what many lines repeat is worked out
+// once.
 #pragma once
 
 #include <bit>
@@ -10,8 +11,8 @@
 
 namespace sparkbench {
 
-/// Divides numbers by a whole number above 0: by a shift where it is a power of two, as a tile's
-/// keys mostly are.
+/// Divides by a whole number above 0: by a shift if it is a power of two, as a tile's keys usually
+/// are.
 class DivideBy {
  public:
   explicit DivideBy(int divisor) : divisor_(divisor) {
@@ -23,15 +24,15 @@ class DivideBy {
   bool divides(int number) const {
     return shift_ >= 0 ? (number & (divisor_ - 1)) == 0 : number % divisor_ == 0;
   }
-  /// Of numbers that are not negative.
+  /// `number` must not be negative.
   int rounded_up(int number) const { return (*this)(number + divisor_ - 1); }
 
  private:
   int divisor_, shift_ = -1;
 };
 
-/// `count` runs as long as `first`, each `pitch` after the one before. Of one run the pitch is
-/// whatever it is; several do not meet.
+/// `count` runs as long as `first`, each `pitch` after the one before. Several runs do not meet;
+/// for one run the pitch has no meaning.
 struct RunLines {
   Range first;
   int pitch = 0, count = 1;
@@ -41,13 +42,13 @@ struct RunLines {
   int end() const { return last().end; }
 };
 
-/// The parts of as many numbers as `part` divides by that a run touches.
+/// The indices of the parts, of part.divisor() numbers each, that a run touches.
 inline Range parts_touched(const Range& run, const DivideBy& part) {
   return {part(run.begin), part(run.end - 1) + 1};
 }
 
-/// Adds lines, of which runs that meet count as one; one run lengthens the last if it begins within
-/// it or where it ends. Nothing where a run is empty or there is none.
+/// Adds lines; runs that meet count as one. A single run lengthens the last one if it begins within
+/// it or at its end. Adds nothing if a run is empty or there is none.
 inline void add_lines(const RunLines& lines, std::vector<RunLines>& runs) {
   if (lines.count < 1 || lines.first.is_empty()) return;
   const int begin = lines.first.begin, end = lines.first.end;
@@ -65,19 +66,20 @@ inline void add_lines(const RunLines& lines, std::vector<RunLines>& runs) {
 }
 inline void add_run(const Range& run, std::vector<RunLines>& runs) { add_lines({run}, runs); }
 
-/// In order, and runs that meet as one. Lines stay lines unless others lie between them.
+/// Sorts the runs, and joins those that meet. Lines stay lines unless others are between them.
 void join(std::vector<RunLines>& runs);
 
-/// Run by run, in the order of the lines.
+/// Single runs, in the order of the lines.
 std::vector<Range> one_by_one(const std::vector<RunLines>& runs);
 
-/// Into lines of one run each.
+/// Splits lines into lines of one run each.
 void take_apart(std::vector<RunLines>& runs);
 
 /// How many numbers are in the runs.
 std::int64_t size_of(const std::vector<RunLines>& runs);
 
-/// What a union shows to some rows. Runs may touch and overlap, and come in any order.
+/// The keys that a head's pattern shows to some rows. Runs may touch and overlap, and come in any
+/// order.
 struct KeyRuns {
   std::vector<RunLines> touched;  // tiles that have every key that some row sees
   std::vector<RunLines> full;     // keys that each row sees, by index: enough to fill a tile

@@ -5,7 +5,7 @@
 namespace sparkbench {
 namespace {
 
-/// Runs of keys to the tiles that they fill; a run that fills none is left out.
+/// From runs of keys to the tiles that they fill; a run that fills none is left out.
 void fill_tiles(std::vector<RunLines>& runs, const DivideBy& tile) {
   const bool is_even = std::all_of(runs.begin(), runs.end(), [&](const RunLines& lines) {
     return lines.count == 1 || tile.divides(lines.pitch);
@@ -28,8 +28,7 @@ void SpanWriter::FullRuns::skip(int lines) {
   line = 0;
 }
 
-/// How many lines, from a touched one on, have the next full run and those after it, one each, at
-/// the same place.
+/// How many lines, from a touched one on, have the next full runs at the same offset, one each.
 int SpanWriter::FullRuns::lines_like(const RunLines& touched, int from) const {
   const RunLines& full = runs[next];
   const int lines =
@@ -102,7 +101,7 @@ int SpanWriter::add_cut_lines(const RunLines& touched, int from, int count) {
   return count;
 }
 
-/// A run that has several full ones.
+/// Adds a run that contains several full ones.
 void SpanWriter::add_one_line(const Range& run, FullRuns& full) {
   int at = run.begin;
   for (; !full.is_done() && full.run().begin < run.end; full.skip(1)) {
@@ -118,7 +117,7 @@ void SpanWriter::add_one_line(const Range& run, FullRuns& full) {
   add(rest);
 }
 
-/// Of the lines with which this tile of rows begins those that the one before begins with, too.
+/// How many lines at the beginning of this tile of rows equal those of the tile before.
 int SpanWriter::lines_there(const Lines& lines) {
   const bool is_like = first_.pitch == lines.pitch && first_.spans_of_line == lines.spans_of_line &&
                        std::equal(row_.begin(), row_.begin() + lines.spans_of_line, lines.spans);

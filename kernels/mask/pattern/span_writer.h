@@ -1,4 +1,4 @@
-// From what rows see to spans of tiles, a tile of rows after the other.
+// From the keys that rows see to spans of tiles, one tile of rows after the other.
 #pragma once
 
 #include <vector>
@@ -8,19 +8,19 @@
 
 namespace sparkbench {
 
-/// Joins the runs, and makes the full ones tiles; returns how many spans they are at most.
+/// Joins the runs, and turns the full ones into tiles. Returns the most spans that they can be.
 std::size_t join_to_tiles(KeyRuns& runs, int keys);
 
-/// Writes the spans of a plan, of which `keys` is set. Lines alike cost a few stores each.
+/// Writes the spans of a plan, whose `keys` is set. Equal lines cost a few stores each.
 class SpanWriter {
  public:
   explicit SpanWriter(TilePlan& plan) : plan_(plan) {}
 
-  /// Those of the next tile of rows.
+  /// Adds the spans of the next tile of rows.
   void add_spans(KeyRuns& runs);
 
  private:
-  /// Lines of the same spans.
+  /// Lines with equal spans.
   struct Lines {
     Span spans[3] = {};
     int spans_of_line = 0, pitch = 0, count = 1;
@@ -29,7 +29,7 @@ class SpanWriter {
       if (begin < end) spans[spans_of_line++] = {begin, end, cover};
     }
   };
-  /// The full runs that no line has had yet.
+  /// The full runs that are not in a line yet.
   struct FullRuns {
     const std::vector<RunLines>& runs;
     std::size_t next = 0;
@@ -48,11 +48,11 @@ class SpanWriter {
   void add(const Lines& lines);
 
   TilePlan& plan_;
-  std::vector<Span> row_;  // of this tile of rows, and where it has none yet, of the one before
-  std::size_t size_ = 0;   // how many of them are this one's
+  std::vector<Span> row_;  // of this tile of rows, then those of the one before, not overwritten
+  std::size_t size_ = 0;   // how many of them belong to this one
   struct {
     int spans_of_line = 0, pitch = 0, count = 0;
-  } first_;  // lines with which this tile of rows begins, and until it has some, the one before
+  } first_;  // lines at the beginning of this tile of rows; until it has some, of the one before
 };
 
 }  // namespace sparkbench

@@ -3,7 +3,7 @@
 namespace sparkbench {
 namespace {
 
-/// Of a row's place p and a key.
+/// Whether a row at position p sees key k.
 using AtPlace = std::function<bool(int p, int k)>;
 struct Words {
   std::string text;

@@ -1,4 +1,4 @@
-// For tests: atoms of the language of masks, and what each shows by its words.
+// For tests: atoms of the language of masks, and which pairs each shows by definition.
 #pragma once
 
 #include <cstdlib>
@@ -12,11 +12,11 @@
 
 namespace sparkbench {
 
-/// Of a place on a line of this many, below 0 too.
+/// Column and line of a position on a grid of lines of `extent`; positions may be negative.
 inline int column_of(int place, int extent) { return (place % extent + extent) % extent; }
 inline int line_of(int place, int extent) { return (place - column_of(place, extent)) / extent; }
 
-/// Which document a place is in, -1 when in none.
+/// The document that a position is in, -1 if in none.
 inline int document_of(const std::vector<int>& lengths, int place) {
   if (place < 0) return -1;
   for (std::size_t i = 0; i < lengths.size(); ++i) {
@@ -26,7 +26,7 @@ inline int document_of(const std::vector<int>& lengths, int place) {
   return -1;
 }
 
-/// Whether a window of `keys` around q, moved inside, has k in it.
+/// Whether a window of `keys` keys around q, shifted to the inside, contains k.
 inline bool is_in_neighbourhood(int q, int k, int extent, int keys) {
   int begin = q - keys / 2;
   if (begin + keys > extent) begin = extent - keys;
@@ -39,7 +39,7 @@ struct DrawnAtom {
   Predicate sees;
 };
 
-/// One of each kind but zones:FILE, with "causal-" or without.
+/// One of each kind except zones:FILE, with "causal-" or without.
 DrawnAtom drawn_atom(Random& random, int seqlen_q, int seqlen_k);
 
 }  // namespace sparkbench

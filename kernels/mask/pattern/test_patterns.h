@@ -1,5 +1,5 @@
-// For tests: patterns drawn at random, each with what it shows by the words of its atoms and not by
-// the algebra; and checks that tell the first difference.
+// For tests: patterns drawn at random, each with the pairs that its atoms' definitions show, not
+// the algebra; and checks that report the first difference.
 #pragma once
 
 #include <functional>
@@ -18,10 +18,10 @@ inline int draw(Random& random, int least, int most) {
   return std::uniform_int_distribution<int>(least, most)(random);
 }
 
-/// Of a row and a key, by index.
+/// Whether row `row` sees key `key`.
 using Predicate = std::function<bool(int row, int key)>;
 
-/// What is visible, pair by pair.
+/// The visible pairs, one by one.
 struct Picture {
   int rows, keys;
   std::vector<char> visible;
@@ -56,9 +56,9 @@ RandomPattern random_grid_pattern(Random& random, int most);
 /// Each "" or the first difference.
 std::string sees_differ(const Pattern& pattern, int head, const Picture& want);
 std::string words_differ(const Pattern& pattern, int head, const Picture& want);
-/// That visible pairs are in visited tiles, and that full tiles are full.
+/// Checks that visible pairs are in visited tiles, and that full tiles are full.
 std::string tiles_differ(const TilePlan& plan, const Picture& want);
-/// That each visible pair is taken by one term, and no other pair by any.
+/// Checks that exactly one term takes each visible pair, and none takes any other.
 std::string takers_differ(const Pattern& pattern, int head, const Picture& want);
 std::string passes_differ(const Pattern& pattern, int head, const Picture& want);
 

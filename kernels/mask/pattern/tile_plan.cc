@@ -19,7 +19,8 @@ bool is_closed_form(const std::vector<Term>& terms) {
                      [](const Term& term) { return term.is_closed_form(); });
 }
 
-/// By some tiles of rows, evenly apart, and a sixteenth more: exact where rows see evenly more.
+/// Extrapolates from some tiles of rows, evenly spaced, plus a sixteenth: exact if rows see evenly
+/// more.
 template <class LookAt>
 std::size_t expected_spans(int row_tiles, int keys, KeyRuns& runs, const LookAt& look_at) {
   constexpr int kSamples = 4;

@@ -27,7 +27,7 @@ TEST(TilePlan, HasSpansOfFullAndCutTiles) {
   EXPECT_EQ(spans_of("sink:4+window:64", 512, 5), (Spans{{0, 1, kCut}, {4, 6, kCut}}));
   EXPECT_EQ(spans_of("chunk:128", 512, 5), (Spans{{4, 6, kFull}}));
   EXPECT_EQ(spans_of("chunk:128", 512, 0), (Spans{{0, 2, kFull}}));
-  // A last tile that reaches past the last key wants a mask.
+  // A last tile that reaches past the last key needs a mask.
   EXPECT_EQ(spans_of("full", 200, 3), (Spans{{0, 3, kFull}, {3, 4, kCut}}));
 }
 
@@ -58,7 +58,7 @@ TEST(TilePlan, CountsWhatItWouldTakeInMemory) {
   EXPECT_EQ(of("window:128"), 0u);
   EXPECT_EQ(of("sink:4+window:128"), 0u);
   EXPECT_EQ(of("longformer:64:16"), 0u);
-  // Eight tiles apart are eight spans.
+  // Eight separate tiles are eight spans.
   EXPECT_EQ(of("strided:128"), 16u * 16u * 8u);
   // 16 documents of two tiles, each full: a span of each of 16 tiles of rows, and the arrays.
   EXPECT_EQ(of("documents:128:128:128:128:128:128:128:128"), 16u * 16u + 8u * 1024u);
@@ -66,7 +66,7 @@ TEST(TilePlan, CountsWhatItWouldTakeInMemory) {
   bits.unions = {{{.bits = bits_where(128, 128, [](int row, int key) {
                      return row < 64 && (key < 64 || key == 100);
                    })}}};
-  // A full tile and a cut one: two spans, and 64 words.
+  // A full tile and a partial one: two spans, and 64 words.
   EXPECT_EQ(bytes(bits), 2u * 16u + 64u * 8u);
 }
 
@@ -76,7 +76,8 @@ TEST(TilePlan, RefusesTilesOfNothing) {
   EXPECT_THROW(plan(pattern, 0, 64, -1), std::invalid_argument);
 }
 
-/// Of one term of zones each visited tile has a visible pair, and no tile is cut that is full.
+/// A plan of one term of zones visits no tile without a visible pair, and calls every full tile
+/// full.
 TEST(TilePlan, IsExactForZones) {
   for (const char* const text : {"window:37", "band:5:90", "prefix:9", "blocked:50", "strided:41",
                                  "dilated:5:9", "nd:10x20:3x7", "nd:5x4x10:3x3x3"}) {

@@ -16,7 +16,7 @@ std::vector<TilePlan> longformer_plans() {
   return {plan(parse_pattern("longformer:256:16", 16384, 16384), 0, 128, 64)};
 }
 
-/// As a grid starts them: head by head, row by row.
+/// In the order in which a grid starts them: head by head, row by row.
 std::vector<TileItem> in_grid_order(std::vector<TileItem> items) {
   std::sort(items.begin(), items.end(), [](const TileItem& a, const TileItem& b) {
     return std::pair(a.head, a.row_tile) < std::pair(b.head, b.row_tile);
@@ -79,7 +79,7 @@ TEST(WorkItems, SplitIntoEqualParts) {
   EXPECT_EQ(items[3].parts, 1);
 }
 
-/// What all tiles of rows are is not too long.
+/// If all tiles of rows are equally long, none is too long.
 TEST(WorkItems, SplitNothingWhereAllAreAlike) {
   for (const char* const spec : {"full", "causal", "window:4096", "strided:4", "fixed:256:32"}) {
     const std::vector<TilePlan> plans = {plan(parse_pattern(spec, 16384, 16384), 0, 128, 64)};

@@ -1,11 +1,11 @@
 // A zone: the pairs (q, k) of one axis with q, k and k - q each in a range. Windows, bands, blocks,
 // global keys and prefixes are zones of one axis or a product of zones of several.
 //
-// q and k are positions: a row's and a key's place on the axis. Rows [a, b) of a zone see
+// q and k are positions of a row and a key on the axis. Rows [a, b) of a zone see
 //   hull   the keys that some row sees   [max(k0, a + d0), min(k1, b - 1 + d1))
 //   core   the keys that every row sees  [max(k0, b - 1 + d0), min(k1, a + d1))
-// so a tile of keys is empty outside of the hull, full inside of the core, and else cut. Both use
-// no more than that a row's two bounds never fall from a row to the next.
+// so a tile of keys is empty outside of the hull, full inside of the core, and otherwise partial.
+// Both only use that a row's two bounds never fall from a row to the next.
 #pragma once
 
 #include "kernels/base/host_device.h"
@@ -13,7 +13,7 @@
 
 namespace sparkbench {
 
-/// Further than any position is from another, and small enough that sums of two are no overflow.
+/// Farther than any two positions are apart, and small enough that sums of two do not overflow.
 inline constexpr int kUnbounded = 1 << 29;
 
 /// The longest sequence of a pattern.
@@ -43,7 +43,7 @@ constexpr Zone zone_of_offsets(int d0, int d1) {
   return zone;
 }
 
-/// Whether no key is too far from a row, so that rows in [q0, q1) see the same keys.
+/// Whether no key is too far from a row, so that all rows in [q0, q1) see the same keys.
 SPARK_HD bool is_of_any_offset(const Zone& zone) {
   return zone.d0 <= -kUnbounded && zone.d1 >= kUnbounded;
 }
@@ -63,8 +63,8 @@ SPARK_HD Zone transposed(const Zone& zone) {
   return {zone.k0, zone.k1, zone.q0, zone.q1, 1 - zone.d1, 1 - zone.d0};
 }
 
-/// Whether the zone has no pair at all. Each range is narrowed by the other two, which for three
-/// differences is all that there is to know.
+/// Whether the zone has no pair. Narrows each range by the other two, which is exact for three
+/// differences.
 SPARK_HD bool is_empty(const Zone& zone) {
   const Zone narrow = both(zone, {zone.k0 - zone.d1 + 1, zone.k1 - zone.d0, zone.q0 + zone.d0,
                                   zone.q1 + zone.d1 - 1, zone.k0 - zone.q1 + 1, zone.k1 - zone.q0});
@@ -78,7 +78,7 @@ SPARK_HD Range hull(const Zone& zone, const Range& rows) {
   return {most_of(zone.k0, inside.begin + zone.d0), least_of(zone.k1, inside.end - 1 + zone.d1)};
 }
 
-/// The keys that each of these rows sees, of which there is at least one.
+/// The keys that each of at least one row sees.
 SPARK_HD Range core(const Zone& zone, const Range& rows) {
   if (rows.begin < zone.q0 || zone.q1 < rows.end) return {0, 0};
   return {most_of(zone.k0, rows.end - 1 + zone.d0), least_of(zone.k1, rows.begin + zone.d1)};

@@ -1,4 +1,4 @@
-// The laws of zones against pairs, one by one.
+// The operations on zones, checked pair by pair.
 #include "kernels/mask/pattern/zone.h"
 
 #include <gtest/gtest.h>

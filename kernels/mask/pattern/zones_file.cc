@@ -21,7 +21,7 @@ constexpr std::uint64_t kMostBytes = 1 << 20;
                               did_you_mean(meant) + std::string(kWords));
 }
 
-/// Refuses a word whose name none has. A range of an axis is too short to be guessed.
+/// Refuses a word of an unknown name. An axis range is too short to guess a meaning.
 [[noreturn]] void refuse_name(std::string_view word) {
   const std::size_t sign = std::min(word.find('='), word.size());
   constexpr std::string_view kNames[] = {"axes", "causal", "clamped"};
@@ -102,7 +102,7 @@ std::vector<std::string_view> words_of(std::string_view line) {
     words.push_back(line.substr(begin, end - begin));
     line.remove_prefix(end);
   }
-  // What the others speak of comes first; "causal" cuts what a range left.
+  // Words that others depend on come first; "causal" cuts what a range left.
   std::stable_partition(words.begin(), words.end(),
                         [](std::string_view word) { return word != "causal"; });
   std::stable_partition(words.begin(), words.end(),

@@ -1,5 +1,5 @@
-// Terms from a file: what `zones:FILE` names. A line is a term, its words in any order; '#' begins
-// a comment. Ranges are begin:end without the end, and either may be left out.
+// Terms from a file, for `zones:FILE`. A line is a term, its words in any order; '#' begins a
+// comment. Ranges are begin:end without the end, and either may be left out.
 //   q=0:64 k=512:              rows 0 to 63 see the keys from 512 on
 //   d=-127:1                   the last 128 keys, k - q from -127 to 0
 //   axes=512x128 d1=0:1 causal lines of 128; on axis 1 columns are equal; and in causal order
@@ -14,12 +14,12 @@
 
 namespace sparkbench {
 
-/// What the file holds. Throws std::invalid_argument, naming it, for what is no regular file,
+/// The file's text. Throws std::invalid_argument, naming the file, if it is not a regular file,
 /// cannot be read, or is longer than 1 MiB.
 std::string zones_file_text(const std::string& path);
 
-/// Throws as zones_file_text() does, and std::invalid_argument, naming file, line and word, for
-/// what is no term.
+/// Throws as zones_file_text() does, and std::invalid_argument, naming file, line and word, for a
+/// line that is no term.
 std::vector<Term> read_zones_file(const std::string& path, int seqlen_k);
 std::vector<Term> parse_zones(std::string_view text, int seqlen_k);
 

@@ -1,5 +1,5 @@
-// Interval arithmetic: bounds of what an operator may give, of what its operands may be. Where a
-// result may leave 64 bits, it may be anything.
+// Interval arithmetic: bounds of an operator's result from bounds of its operands. A result that
+// may leave 64 bits may be anything.
 #include <algorithm>
 #include <bit>
 #include <initializer_list>

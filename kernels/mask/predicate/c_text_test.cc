@@ -1,4 +1,4 @@
-// The C text of expressions, as a compiler understands it, beside the host's own evaluation.
+// The C text of expressions, as a compiler evaluates it, against the host's own evaluation.
 #include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <unistd.h>

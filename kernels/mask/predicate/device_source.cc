@@ -3,7 +3,7 @@
 namespace sparkbench {
 namespace {
 
-/// Operators that C has no meaning for with every operand; "" of others.
+/// Functions for operators that C does not define for every operand; "" for others.
 std::string_view function_of(ExpressionOp op) {
   switch (op) {
     case ExpressionOp::kNegative:

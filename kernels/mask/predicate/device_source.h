@@ -7,8 +7,8 @@
 
 namespace sparkbench {
 
-/// A text of type Whole, of the functions of whole_numbers.h and of the names q, k, h, seqlen_q and
-/// seqlen_k, which are Whole. Where an operand decides it skips the others, as C does.
+/// A C text of type Whole, over the functions of whole_numbers.h and the names q, k, h, seqlen_q
+/// and seqlen_k, which are Whole. It skips operands that do not matter, as C does.
 std::string c_text_of(const Expression& expression);
 
 }  // namespace sparkbench

@@ -90,7 +90,7 @@ class LaneEvaluation {
   }
 
  private:
-  /// Values of a node in a slot, with those behind it free.
+  /// Values of a node in a slot; the slots after it are free.
   void fill(int index, std::size_t slot) {
     const ExpressionNode& node = expression_.node(index);
     LaneValues& values = values_[slot];

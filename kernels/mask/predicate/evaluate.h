@@ -1,5 +1,5 @@
-// The value of an expression, three ways: of one pair, which is the definition; of 64 keys or rows
-// at once; and of all pairs of a tile, as bounds.
+// The value of an expression, three ways: for one pair, which is the definition; for 64 keys or
+// rows at once; and as bounds over all pairs of a tile.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace sparkbench {
 
-/// What the names of an expression mean. A row's position is that of the key at which it stands.
+/// Values of an expression's names. A row's position is that of the key at which it stands.
 struct ExpressionPoint {
   Whole q = 0, k = 0, h = 0, seqlen_q = 0, seqlen_k = 0;
 };
@@ -24,8 +24,8 @@ struct WholeBounds {
   Whole least, most;
 };
 
-/// What has every value where q and k go from `first` to `last`, both among them. It may have
-/// others.
+/// Bounds of the value while q and k go from `first` to `last`, both included. They may be too
+/// wide.
 WholeBounds bounds_of(const Expression& expression, const ExpressionPoint& first,
                       const ExpressionPoint& last);
 

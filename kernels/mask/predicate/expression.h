@@ -1,5 +1,5 @@
-// An expression over a row and a key: what `where:` names. Its grammar, C's but for three things
-// that C lets pass and nobody means:
+// An expression over a row and a key, for `where:`. Its grammar is C's, except for three things
+// that C accepts and hardly anyone means:
 //   sum         = numbers (decimal or 0x...), q, k, h, seqlen_q, seqlen_k, abs(e), ( e )
 //   operators   = by C's precedence: ! ~ -   * / %   + -   << >>   < <= > >=   == !=   &   ^   |
 //                 &&   ||
@@ -50,7 +50,7 @@ enum class ExpressionOp : std::uint8_t {
   kOr,
 };
 
-/// Operands stand before what has them, as indices of nodes.
+/// Operands precede their operators; they are indices of nodes.
 struct ExpressionNode {
   ExpressionOp op;
   int left = -1, right = -1;  // one operand is the left one
@@ -68,10 +68,10 @@ struct Expression {
   bool operator==(const Expression&) const = default;
 };
 
-/// Nodes of an expression, at most, and values that wait for another while it is evaluated.
+/// Most nodes of an expression, and most values that wait for another while it is evaluated.
 inline constexpr int kMostExpressionNodes = 256, kMostWaitingValues = 32;
 
-/// A text that is none: what was wrong, from which character on, and what is allowed.
+/// A text that is no expression: what was wrong, from which character on, and what is allowed.
 class ExpressionError : public std::invalid_argument {
  public:
   ExpressionError(const std::string& what, std::size_t position)
@@ -86,25 +86,25 @@ class ExpressionError : public std::invalid_argument {
 /// Throws ExpressionError.
 Expression parse_expression(std::string_view text);
 
-/// The normal form, which parse_expression() reads: no spaces, numbers in decimals, parentheses
-/// where they are needed.
+/// The normal form, which parse_expression() reads: no spaces, decimal numbers, parentheses only
+/// where needed.
 std::string text_of(const Expression& expression);
 
-/// An operator as it is written, and how it binds: the greater the closer.
+/// An operator's text, and its precedence: greater binds closer.
 struct OperatorRow {
   ExpressionOp op;
   std::string_view text;
   int precedence;
 };
-/// Of two operands. Of those that begin alike the longer one comes first.
+/// Operators of two operands. A longer one precedes those that it begins with, such as << before <.
 const std::vector<OperatorRow>& binary_operators();
-/// nullptr of any other.
+/// nullptr if `op` does not have two operands.
 const OperatorRow* find_binary(ExpressionOp op);
 
 inline constexpr int kUnaryPrecedence = 11, kComparisonPrecedence = 7, kEqualityPrecedence = 6,
                      kBitAndPrecedence = 5, kBitOrPrecedence = 3;
 
-/// The name of a row, a key, a head or a length; "" of anything else.
+/// The name of a row, a key, a head or a length; "" for other operations.
 std::string_view name_of(ExpressionOp op);
 
 }  // namespace sparkbench

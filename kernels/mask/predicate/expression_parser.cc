@@ -43,7 +43,7 @@ class ExpressionParser {
   }
 
  private:
-  /// A node, and whether parentheses or the like keep it from its neighbours.
+  /// A node, and whether parentheses or the like separate it from its neighbours.
   struct Operand {
     int node;
     int precedence;     // kUnaryPrecedence where it stands by itself
@@ -114,7 +114,7 @@ class ExpressionParser {
     return left;
   }
 
-  /// Refuses what C takes and hardly anyone means.
+  /// Refuses texts that C accepts and hardly anyone means.
   void check_operands(const OperatorRow& row, const Operand& left, const Operand& right,
                       std::size_t position) const {
     const auto compares = [](int precedence) {
@@ -186,7 +186,7 @@ class ExpressionParser {
     }
   }
 
-  /// Behind a '(' at `begin`.
+  /// Parses after a '(' at `begin`.
   Operand parse_inside(std::size_t begin) {
     enter(begin);
     skip_spaces();

@@ -1,4 +1,4 @@
-// What each operator of an expression computes, once for whoever evaluates one.
+// What each operator of an expression computes, once for all evaluators.
 #pragma once
 
 #include <stdexcept>
@@ -7,7 +7,7 @@
 
 namespace sparkbench {
 
-/// What `use` returns of the operation, a function of one number.
+/// Calls `use` with the operation, a function of one number.
 template <class Use>
 auto with_unary(ExpressionOp op, const Use& use) {
   switch (op) {
@@ -24,7 +24,7 @@ auto with_unary(ExpressionOp op, const Use& use) {
   }
 }
 
-/// The same of two.
+/// The same for two numbers.
 template <class Use>
 auto with_binary(ExpressionOp op, const Use& use) {
   switch (op) {

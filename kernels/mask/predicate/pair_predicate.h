@@ -1,5 +1,5 @@
 // A predicate of pairs, as a part of a term (mask/pattern/pattern.h): an expression over positions,
-// laid over lengths and a head. It costs no memory, whatever the lengths are.
+// for fixed lengths and a head. Its memory does not depend on the lengths.
 #pragma once
 
 #include <cstdint>
@@ -13,21 +13,22 @@ namespace sparkbench {
 
 class PairPredicate {
  public:
-  /// Of `names` q and k are not looked at.
+  /// q and k of `names` are ignored.
   PairPredicate(Expression expression, const ExpressionPoint& names);
 
   bool sees(int q, int k) const;
   /// Bit i is whether row q sees key first + i.
   std::uint64_t word(int q, int first) const;
-  /// What bounds tell of a tile with at least a row and a key: kCut where they do not tell.
+  /// The cover of a tile with at least one row and one key by interval bounds; kCut if these do not
+  /// decide.
   TileCover cover(const Range& rows, const Range& keys) const;
 
-  /// An expression, or what it is not.
+  /// An expression, or its negation.
   struct Factor {
     std::shared_ptr<const Expression> expression;
     bool is_negated;
   };
-  /// All of which a pair must satisfy.
+  /// A pair must satisfy all factors.
   const std::vector<Factor>& factors() const { return factors_; }
   bool is_transposed() const { return is_transposed_; }
   const ExpressionPoint& names() const { return names_; }
@@ -46,10 +47,10 @@ class PairPredicate {
 };
 using SharedPredicate = std::shared_ptr<const PairPredicate>;
 
-/// AND, of the same head and lengths. Throws std::logic_error where these differ.
+/// AND, for the same head and lengths. Throws std::logic_error if these differ.
 SharedPredicate both(const PairPredicate& a, const PairPredicate& b);
-/// Of a predicate of one factor: the only ones that whoever trims terms takes away. Throws
-/// std::logic_error for others.
+/// NOT, of a predicate of one factor, which is all that trimming a term takes away. Throws
+/// std::logic_error for more factors.
 SharedPredicate complement(const PairPredicate& of);
 SharedPredicate transposed(const PairPredicate& of);
 SharedPredicate of_head(const PairPredicate& of, int head);

@@ -12,7 +12,7 @@ TRANSPOSE = (
     "pass x.transpose(1, 2), which copies nothing"
 )
 
-# What float32, which the library takes, holds without loss of precision.
+# The normal range of float32, which the library takes.
 _LEAST_SCALE, _MOST_SCALE = 2.0**-126, 2.0**128 - 2.0**104
 
 _MASK = ("a text, 'causal' or 'window:128' (kernels/mask/README.md). PyTorch's "

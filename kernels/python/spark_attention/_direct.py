@@ -1,6 +1,6 @@
-"""The way of eager calls from attention() to the library. It computes what the operators do, with the
-same code behind, but without PyTorch's dispatcher in between: through Python that takes longer than a
-kernel of a short sequence. What a call has in common with others of its shapes is kept.
+"""The path of eager calls from attention() to the library. It computes what the operators do, by the
+same code, but without PyTorch's dispatcher, which through Python takes longer than the kernel of a
+short sequence. What calls with the same shapes have in common is cached.
 """
 
 import collections

@@ -2,7 +2,7 @@
 PyTorch's SDPA takes on a V100, as do causal_lower_right, nested tensors and xformers. What the
 kernels do not serve goes to the kernel that was there before.
 
-Results are as that kernel's: lse is [batch, heads, seqlen_q rounded up to 32], +inf behind the last
+Results are as that kernel's: lse is [batch, heads, seqlen_q rounded up to 32], +inf after the last
 row, and dropout multiplies what it keeps by 1 / (1 - dropout_p). But dropout is repeated by who drew
 it, so what the forward pass returns as Philox's offset tells the backward pass whose it is; and the
 backward pass stays registered when the forward pass is given back.
@@ -21,10 +21,10 @@ FORWARD, BACKWARD = "_efficient_attention_forward", "_efficient_attention_backwa
 _FROM_TOP_LEFT = 1  # which is ours where q and k are of one length
 _MASKS = {0: "full", _FROM_TOP_LEFT: "causal", 2: "causal"}
 
-# Of dropout whose seed is in host memory: offsets that PyTorch's generator, which counts in fours, never
-# has. Where seeds are on the GPU, as PyTorch has them in CUDA graphs and without dropout: a scalar that
-# stands behind others, aligned to 16 bytes as compiled code asks. Each tells the accumulator, which the
-# backward pass has to be of, too.
+# The offset that a forward pass returns marks it as ours, and names its accumulator, which the backward
+# pass must use too. If the seed is in host memory: offsets that PyTorch's generator, which counts in
+# fours, never has. If it is on the GPU, as in CUDA graphs and without dropout: a scalar at a storage
+# offset of its own, aligned to 16 bytes as compiled code requires.
 _MARKS = {name: torch.tensor(0x5350_4152_4B41 + i, dtype=torch.int64)
           for i, name in enumerate(("fp32", "fp16"))}  # fmt: skip
 _PLACES = {"fp32": 2, "fp16": 4}
@@ -127,7 +127,7 @@ def _library_of(name, function, keys):
 seam = _Seam()
 
 
-# --- Which calls are served. By shapes alone, so that equal calls ask once.
+# --- Which calls are served. By shapes only, so that equal calls ask once.
 
 
 @functools.lru_cache(4096)

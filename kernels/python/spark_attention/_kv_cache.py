@@ -54,7 +54,7 @@ def flash_attn_with_kvcache(q, k_cache, v_cache, k=None, v=None, rotary_cos=None
         return (out, lse) if return_softmax_lse else out
 
 
-# Of each sample: how many keys there are, how many of them are left out, and its row of the cache.
+# For each sample: how many keys it has, how many of them are skipped (left padding), and its cache row.
 _Places = collections.namedtuple("_Places", "lengths begins rows")
 
 

@@ -2,15 +2,15 @@
 
     with sa.sdpa():                     # or sa.sdpa.install() ... sa.sdpa.uninstall()
         loss = model(batch)
-        loss.backward()                 # inside, where checkpoints compute a part anew
+        loss.backward()                 # inside, where checkpoints recompute a part
 
 On a GPU the operator of PyTorch's memory-efficient attention is overridden (_efficient.py), which is
 what SDPA takes on a V100: code that imported the function itself, C++, compiled code, nested tensors
 and causal_lower_right get there too. Two kinds of calls never reach that operator, so SDPA's own is
-overridden for them besides (_sdpa_operator.py): shared key heads (enable_gqa), for which PyTorch's way
+overridden for them as well (_sdpa_operator.py): shared key heads (enable_gqa), for which PyTorch's way
 is math over all scores, and CPU tensors, which it has other kernels for. The name
 torch.nn.functional.scaled_dot_product_attention is replaced too, so that compiled code, which keeps
-what these calls were when it was compiled, is compiled anew. over="name" replaces the name alone, for
+what these calls were when it was compiled, is recompiled. over="name" replaces only the name, for
 all calls. As PyTorch's, dropout multiplies what it keeps by 1 / (1 - dropout_p). It is applied in 256ths,
 and where that would change the mean by more than 1 % (_served.py), the call goes to PyTorch.
 

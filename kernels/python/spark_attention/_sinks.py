@@ -1,12 +1,12 @@
-"""Learned sinks: a key more for each head, with a score of its own and the value zero, as gpt-oss has
-them. The kernels know nothing of them: what they give without is scaled here, and what they take for
-the backward pass then has the sinks in it.
+"""Learned sinks: one more key for each head, with a learned score and the value zero, as in gpt-oss.
+The kernels know nothing of them: their outputs are rescaled here, and the O and LSE that they get for
+the backward pass include the sinks.
 
     lse' = log(exp(lse) + exp(sink))        out' = out exp(lse - lse')
     d_sink = -sum over rows of exp(sink - lse') rowsum(d_out * out')
 
-Tensors are out [..., rows, heads, head_dim] and lse [..., heads, rows], of batches and of packed
-sequences alike.
+Tensors are out [..., rows, heads, head_dim] and lse [..., heads, rows], for batches and for
+varlen alike.
 """
 
 import torch

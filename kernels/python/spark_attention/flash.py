@@ -57,8 +57,8 @@ def flash_attn_func(q, k, v, dropout_p=0.0, softmax_scale=None, causal=False, wi
                     return_attn_probs=False):  # fmt: skip
     """q is [batch, seqlen_q, heads, head_dim], k and v [batch, seqlen_k, heads_k, head_dim].
 
-    return_attn_probs gives (out, lse, S_dmask), for tests: see s_dmask(). Without dropout it is
-    empty. Of all these functions."""
+    return_attn_probs gives (out, lse, S_dmask), for tests: see s_dmask(). Without dropout S_dmask is
+    empty. This holds for all functions of this module."""
     _refuse_given(alibi_slopes=alibi_slopes)
     _refuse(softcap=(softcap, 0.0))
     scale, head_dim = _scale(softmax_scale, q), q.shape[-1]

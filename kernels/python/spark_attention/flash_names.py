@@ -4,10 +4,10 @@
     spark_attention.flash_names.install()        # before `import flash_attn` anywhere
     from flash_attn import flash_attn_func       # spark_attention.flash's
 
-Nothing is written to disk, and a flash_attn that was imported before is an error. There are, besides
-the functions: flash_attn.flash_attn_interface, flash_attn.bert_padding and flash_attn.layers.rotary's
-apply_rotary_emb. Who looks for the package by importlib finds it, too, and its version by
-importlib.metadata: transformers asks both.
+Nothing is written to disk, and a flash_attn that was imported before is an error. Beyond the
+functions there are flash_attn.flash_attn_interface, flash_attn.bert_padding and
+flash_attn.layers.rotary's apply_rotary_emb. importlib finds the package too, and
+importlib.metadata its version: transformers asks both.
 """
 
 import importlib.machinery

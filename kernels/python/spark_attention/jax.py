@@ -224,7 +224,7 @@ def _attend(options, q, k, v, sinks, seed):
                jax.ShapeDtypeStruct(_lse_shape(q), jnp.float32))  # fmt: skip
     out, lse = _call("forward", results, options, (q, k, v), seed)
     if _are_in_fp16(options):
-        # Of patterns it is not known how many rows see no key: these are computed twice, and compared.
+        # How many rows of a pattern see no key is unknown: these are computed twice, and compared.
         empty = 0
         if not _masks.is_pattern(options.mask):
             of_head = _masks.empty_rows(options.mask, q.shape[1], k.shape[1])

@@ -21,14 +21,14 @@ from . import _ledger, _library, _served, _transforms
 from ._attention import unguarded as attention
 from ._varlen import attention_varlen
 
-# What each name asks attention() for.
+# The arguments of attention() by name.
 NAMES = {
     "spark": {"accumulator": "fp32", "bf16": "refuse"},
     "spark_fp16acc": {"accumulator": "fp16", "bf16": "refuse"},
     "spark_bf16cast": {"accumulator": "fp32", "bf16": "cast"},
 }
 
-# PyTorch's SDPA made NaN of rows without keys, which the layers behind it spread; padding is such rows.
+# PyTorch's SDPA made NaN of rows without keys, which later layers spread; padding is such rows.
 _EMPTY_ROWS_ARE_NAN = tuple(map(int, torch.__version__.split(".")[:2])) < (2, 5)
 
 

@@ -1,4 +1,4 @@
-// A block of the kernel of dK and dV: its place in the problem, and what it loads.
+// A block of the dK/dV kernel: its coordinates in the problem, and what it loads.
 #pragma once
 
 #include <cstring>
@@ -12,10 +12,10 @@ namespace sparkbench::volta {
 /// Which keys of which key head a block has.
 struct BackwardBlock {
   int batch, key_head, first_key;  // of a tensor; the key, in its sequence
-  int sequence;                    // batch, or of those that are packed
+  int sequence;                    // batch, or index of the varlen sequence
   int first_q = 0, first_k = 0;    // where this begins in its tensors
   int workspace_row = 0;           // and in the workspace of its heads
-  Range seen_by_all = {0, 0};      // of packed sequences: queries that see all of the keys,
+  Range seen_by_all = {0, 0};      // varlen: queries that see all of the keys,
   int query_end = 0;               // and where those end that see any
   int part_row = kNoPart;          // first_part_row(), once it is asked for
 
@@ -23,25 +23,24 @@ struct BackwardBlock {
   SPARK_DEVICE int head(const BackwardParams& params, int place) const {
     return key_head * params.groups.size + params.walk.member(place);
   }
-  /// As dropout counts.
+  /// Its (sequence, head) index in the dropout mask.
   SPARK_DEVICE std::uint32_t batch_head(const BackwardParams& params, int place) const {
     return static_cast<std::uint32_t>(sequence * params.heads + head(params, place));
   }
-  /// As the workspace does.
+  /// Its (batch, head) index in the workspace.
   SPARK_DEVICE std::uint32_t workspace_head(const BackwardParams& params, int place) const {
     return static_cast<std::uint32_t>(batch * params.heads + head(params, place));
   }
 };
 
-/// Where blocks hand on the sums of dQ: they take a head's blocks of keys from the last to the
-/// first.
+/// Under the dQ semaphore blocks take a head's key blocks from the last to the first.
 template <class Machine>
 SPARK_DEVICE int relayed_block(Machine& machine, const BackwardParams& params) {
   return params.relay.key_blocks - 1 - machine.block(0);
 }
 
-/// Cheap enough to be called anew where its results are wanted: what is kept through the loop over
-/// queries takes registers that the loop lacks.
+/// Cheap enough to be called again where its results are used: keeping them through the loop over
+/// queries would take registers that the loop lacks.
 template <class Config, class Machine>
 SPARK_DEVICE BackwardBlock locate_backward(Machine& machine, const BackwardParams& params) {
   if constexpr (Config::kIsPacked) {
@@ -81,7 +80,7 @@ SPARK_DEVICE BackwardBlock locate_backward(Machine& machine, const BackwardParam
   return {batch, machine.block(1), machine.block(0) * Config::kBlockKeys, batch};
 }
 
-/// Keeps the block's item of the list for locate_backward(), where registers are short.
+/// Keeps the block's work item in shared memory for locate_backward(), where registers are short.
 template <class Config, class Machine>
 SPARK_DEVICE void keep_item(Machine& machine, const BackwardParams& params) {
   if constexpr (Config::kKeepsItem) {
@@ -95,7 +94,7 @@ SPARK_DEVICE void keep_item(Machine& machine, const BackwardParams& params) {
   }
 }
 
-/// Whether the block is one of those that packed sequences have at most, and these have not.
+/// Whether the block has no work: a varlen grid is sized for the most blocks that there can be.
 template <class Config, class Machine>
 SPARK_DEVICE bool is_without_keys(Machine& machine, const BackwardParams& params) {
   if constexpr (Config::kIsPacked) {
@@ -115,7 +114,7 @@ SPARK_DEVICE SequenceMask<Config> mask_of_keys(Machine& machine, const BackwardP
   }
 }
 
-/// For restore_place(). One thread's business; a barrier must follow.
+/// For restore_place(). One thread stores it; a barrier must follow.
 template <class Config, class Machine>
 SPARK_DEVICE void keep_place(Machine& machine, const BackwardParams& params,
                              BackwardTiles<Config>& tiles) {
@@ -129,7 +128,7 @@ SPARK_DEVICE void keep_place(Machine& machine, const BackwardParams& params,
   }
 }
 
-/// locate_backward() after the loop, without the registers to keep it in meanwhile.
+/// locate_backward() after the loop, without keeping the result in registers meanwhile.
 template <class Config, class Machine>
 SPARK_DEVICE BackwardBlock restore_place(Machine& machine, const BackwardParams& params,
                                          BackwardTiles<Config>& tiles) {
@@ -158,7 +157,7 @@ SPARK_DEVICE Range queries_of_block(Machine& machine, const BackwardParams& para
   }
 }
 
-/// Where these end.
+/// The end of the block's queries.
 template <class Config, class Machine>
 SPARK_DEVICE int query_end_of_block(Machine& machine, const BackwardParams& params,
                                     const BackwardBlock& block) {
@@ -171,14 +170,14 @@ SPARK_DEVICE int query_end_of_block(Machine& machine, const BackwardParams& para
   }
 }
 
-/// The tile of a pattern's step: places count all that are listed (tile/sparse_list.h).
+/// The tile of a block-sparse step: places count all listed tiles (tile/sparse_list.h).
 template <class Config>
 SPARK_DEVICE const SparseTile* tile_of_step(const BackwardParams& params, int place) {
   return tile_of_place<Config::kStep>(params.sparse_keys, params.walk.query(place));
 }
 
-/// A step's rows of Q or dO from first_query on, on their way to shared memory: those below
-/// query_end, and zeros.
+/// A step's rows of Q or dO from first_query on, staged for shared memory: those below query_end,
+/// else zeros.
 template <class Config, class Machine>
 SPARK_DEVICE void load_queries(Machine& machine, const BackwardParams& params,
                                const BackwardBlock& block, const ChunkedView<const Half>& tensor,
@@ -187,7 +186,7 @@ SPARK_DEVICE void load_queries(Machine& machine, const BackwardParams& params,
   const int query_end = query_end_of_block<Config>(machine, params, block);
   const int row = first_query + Staged::first_row(machine);
   const int valid = copied_rows<Config, Staged>(machine, params, query_end);
-  // Written without the closure, nvcc spills registers where blocks wait for their turns.
+  // Without this closure nvcc spills registers in kernels with the dQ semaphore.
   const auto load = [&](int tensor_row, int apart) {
     const std::uint32_t chunk = tensor.chunk(block.batch, tensor_row, block.head(params, place)) +
                                 static_cast<std::uint32_t>(Staged::column_chunk(machine));
@@ -197,7 +196,7 @@ SPARK_DEVICE void load_queries(Machine& machine, const BackwardParams& params,
   load(Config::kIsPacked ? block.first_q + row : row, tensor.row_stride());
 }
 
-/// The rows of V whose place the step has borrowed, on their way back.
+/// The rows of V that the step's P and dS overlaid, staged for reloading.
 template <class Config, class Machine>
 SPARK_DEVICE void load_borrowed(Machine& machine, const BackwardParams& params,
                                 const BackwardBlock& block,
@@ -212,8 +211,8 @@ SPARK_DEVICE void load_borrowed(Machine& machine, const BackwardParams& params,
                          row, copied_rows<Config, Staged>(machine, params, seqlen_k));
 }
 
-/// K and V, and Q and dO of the team's first step. Each warp fills its own rows of every tile.
-/// While these come, it does `beside`.
+/// K and V, and Q and dO of the team's first step. Each warp fills its own rows of every tile, and
+/// does `beside` while the loads are in flight.
 template <class Config, class Machine, class Beside>
 SPARK_DEVICE void load_first_tiles(Machine& machine, const BackwardParams& params, int place,
                                    int first_query, BackwardTiles<Config>& tiles, Beside beside) {
@@ -248,7 +247,7 @@ SPARK_DEVICE void load_first_tiles(Machine& machine, const BackwardParams& param
   load_first_tiles(machine, params, place, first_query, tiles, [] {});
 }
 
-/// The warps of a team meet.
+/// Barrier of a team's warps.
 template <class Config, class Machine>
 SPARK_DEVICE void team_barrier(Machine& machine) {
   if constexpr (Config::kTeams == 1) {

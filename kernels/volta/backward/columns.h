@@ -1,26 +1,26 @@
-// How warps of the backward kernels that share rows of dQ, dK or dV divide their columns.
+// How warps of the backward kernels that share rows of dQ, dK or dV split their columns.
 #pragma once
 
 #include "kernels/volta/tile/output_tile.h"
 
 namespace sparkbench::volta {
 
-/// How warps that share rows divide their columns: 64 to each as far as there are.
+/// Warps that share rows get 64 columns each, or 32 if there are no more.
 template <int kHeadDim>
 struct ColumnDivision {
   static_assert(kHeadDim == 32 || kHeadDim % 64 == 0, "a warp has as much as another");
   static constexpr int kBlocks = kHeadDim == 32 ? 1 : 2;  // of 32 columns, of a warp
-  static constexpr bool kHasHalfBlocks = false;           // and half a block besides
+  static constexpr bool kHasHalfBlocks = false;           // plus half a block
   static constexpr int kGroups = 4;                       // of 16 columns that it has room for
   using Output = OutputTile<64>;
 
-  /// Of a row, the first block of 32 columns that a warp has.
+  /// The first block of 32 columns that a warp has of a row.
   SPARK_HD static constexpr int first_block(int column_block) { return 2 * column_block; }
-  /// The first chunk of a row that half a block has, where a warp has one.
+  /// The first chunk of a row of a warp's half block, if it has one.
   SPARK_HD static constexpr int half_chunk(int) { return 0; }
 };
 
-/// The same of 96 columns for two warps: to either a block of 32 and half of the third.
+/// 96 columns for two warps: each has a block of 32 and half of the third.
 struct HalfBlockDivision {
   static constexpr int kBlocks = 1;
   static constexpr bool kHasHalfBlocks = true;

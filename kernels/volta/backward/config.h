@@ -1,5 +1,4 @@
-// Tile sizes of the backward kernel of dK and dV, and of dQ with them, and the shared memory that
-// it asks for.
+// Tile sizes of the dK/dV kernel, with or without dQ, and the shared memory that it needs.
 #pragma once
 
 #include <type_traits>
@@ -19,9 +18,9 @@ template <class Config>
 using KeyGradient =
     AccumulatorFragment<Accumulator::kFp32>[Config::kKeyGroups][Config::Columns::kGroups];
 
-/// Whether a kernel of dK and dV hides by the ends of rows what a mask cuts, rather than by words
-/// of bits (../forward/cut_masks.h has both forms), in long blocks. Of 128 columns windows gain 2 %
-/// so, and what has no mask loses 1 %.
+/// Whether the dK/dV kernel masks by the ends of rows instead of by mask bits (both forms:
+/// ../forward/cut_masks.h), in long blocks. Not at head_dim 128: windows would gain 2 %, unmasked
+/// problems lose 1 %.
 constexpr bool masks_by_ends(int head_dim, Accumulator accumulator, bool has_dropout,
                              bool computes_dq) {
   if (head_dim != 64) return false;
@@ -29,9 +28,9 @@ constexpr bool masks_by_ends(int head_dim, Accumulator accumulator, bool has_dro
                                            : has_dropout && computes_dq;
 }
 
-/// Chunks of K, or of V, that a warp with S, or dP, of some keys keeps in registers from step to
-/// step (kept_chunks.h): shared memory delivers so much less. As many as bring time by the cycle
-/// model; at 64 columns dK and dV leave no registers.
+/// Chunks of K, or of V, that a warp keeps in registers from step to step for its S or dP
+/// (kept_chunks.h), which saves their shared memory reads. As many as gain time by the cycle model;
+/// at 64 columns dK and dV leave no registers.
 constexpr int kept_chunks(int head_dim, Accumulator accumulator, bool has_dropout,
                           bool computes_dq) {
   const bool is_fp32 = accumulator == Accumulator::kFp32;
@@ -51,13 +50,13 @@ constexpr int kept_chunks(int head_dim, Accumulator accumulator, bool has_dropou
   }
 }
 
-/// The warps of a block are teams, each with steps of its own. Those of a team share each of its
-/// products in ways of their own:
-///   S, dP     32 queries and 32 keys a warp, of both or, at head_dim 128, of one of them; above
+/// The warps of a block form teams (warp groups), each with steps of its own. The warps of a team
+/// share each product in its own way:
+///   S, dP     32 queries and 32 keys per warp, of both or, at head_dim 128, of one of them; above
 ///             128, 16 keys of one of them
-///   dV, dK    64 keys and 64 columns of one of them a warp, at head_dim 32 the 32 columns, at 96
+///   dV, dK    64 keys and 64 columns of one of them per warp, at head_dim 32 the 32 columns, at 96
 ///             48; at 80 all columns and 32 keys
-///   dQ        32 queries and 32 columns a warp, of 64 keys; half of that where there are more
+///   dQ        32 queries and 32 columns per warp, of 64 keys; half of that where there are more
 ///             warps; at 80 and 96 16 queries and half of the columns, or of 96 in FP32 all queries
 ///             and a quarter of the columns
 template <Accumulator kAccumulatorType, int kHeadDimension, bool kDropout, bool kDq, int kKeys,
@@ -76,10 +75,10 @@ struct BackwardShape {
   static constexpr bool kComputesDq = kDq;
   static constexpr bool kRelaysDq = false;            // relay.h
   static constexpr bool kPreparesStatistics = false;  // relay_statistics.h
-  /// Whether steps whose queries see no key of one half of a block's leave it out (OfKeyHalf), and
-  /// those that the mask does not cut have a loop of their own.
+  /// Whether steps whose queries see no key of one half of the block skip that half (OfKeyHalf),
+  /// and full steps have a loop of their own.
   static constexpr bool kHalvesSteps = false;
-  static constexpr int kKeyHalf = kNoHalf;  // of the block's keys, that of a step
+  static constexpr int kKeyHalf = kNoHalf;  // the half of the block's keys that a step has
   static constexpr int kStep = kWarpRows;
   static constexpr int kBlockKeys = kKeys;
   static constexpr int kKeyTiles = kBlockKeys / kTransposedKeys;
@@ -87,14 +86,14 @@ struct BackwardShape {
   /// At head_dim 80 and 96 two blocks share an SM, and one has exponentials while the other has
   /// products.
   static constexpr bool kSharesSm = kHeadDim == 80 || kHeadDim == 96;
-  /// Of 96 columns of FP32 sums of dQ a warp has 24 and all queries, and its column halves have
-  /// half of the keys each.
+  /// At head_dim 96 with FP32 sums of dQ, a warp has 24 columns and all queries; its column halves
+  /// have half of the keys each.
   static constexpr bool kHalvesKeysOfDq =
       kHeadDim == 96 && kAccumulator == Accumulator::kFp32 && kComputesDq;
-  /// Whether registers that are left keep where a lane's parts of a step are (query_cursor.h).
+  /// Whether spare registers keep a lane's load and store addresses of a step (query_cursor.h).
   static constexpr bool kKeepsCursor =
       kSharesSm && kAccumulator == Accumulator::kFp32 && kComputesDq;
-  /// Of 80 columns, which do not halve, a warp has all, of 32 keys.
+  /// 80 columns do not halve: a warp has all of them, for 32 keys.
   static constexpr bool kHalvesKeys = kHeadDim == 80;
   static constexpr int kKeyGroups = kHalvesKeys ? 2 : kTransposedGroups;  // of a warp's dK or dV
   using Columns = std::conditional_t<
@@ -109,22 +108,23 @@ struct BackwardShape {
   static constexpr int kScoreSteps = kScoreKeys / kGridColumns;
   static constexpr int kKeptChunks = kept_chunks(kHeadDim, kAccumulator, kHasDropout, kComputesDq);
   static constexpr int kScoreWarps = kTeamWarps * kScoreKeys / kBlockKeys;  // that share scores
-  /// Whether P and dS lie where V has its last rows, which V then gets back after each step.
+  /// Whether P and dS overlay the last rows of V, which are reloaded after each step.
   static constexpr bool kBorrowsValues = kHeadDim > 128;
-  /// Where a warp has both S and dP, no register is left for its block's place.
+  /// A warp with both S and dP has no register left for its block's coordinates.
   static constexpr bool kKeepsPlace = kScoreWarps == 1;
   static constexpr bool kKeepsItem = false;
-  /// Whether what derives from a lane's place is computed anew at a step's end, not at its
-  /// beginning: without spills only so, or faster by the cycle model.
+  /// Whether lane-dependent indices are recomputed at a step's end instead of its beginning: to
+  /// avoid spills, or because the cycle model says it is faster.
   static constexpr bool kEndsAnew = kTeams > 1         ? !kHasDropout && !kComputesDq
                                     : kScoreWarps == 1 ? kHasDropout
                                                        : kHasDropout && !kComputesDq;
-  /// Whether what derives from a step's place is computed anew for each draw: or there are spills.
+  /// Whether the step's indices are recomputed for each dropout draw: otherwise registers spill.
   static constexpr bool kDrawsAnew = kTeams == 1 && kScoreWarps == 1 && !kComputesDq;
-  /// Whether also where the team's warps meet within a step. Faster without by the cycle model
-  /// where FP32 scores and no random bytes are held, and where teams have FP16 scores.
+  /// Whether they are recomputed also where the team's warps meet within a step. By the cycle model
+  /// it is faster not to where FP32 scores and no random bytes are held, and where teams have FP16
+  /// scores.
   static constexpr bool kMeetsAnew = kAccumulator == Accumulator::kFp32 ? kHasDropout : kTeams == 1;
-  /// How scores of a cut step are hidden: by ends or by words (masks_by_ends).
+  /// How scores of a partial step are hidden: by ends or by mask bits (masks_by_ends).
   static constexpr bool kMasksByEnds = false;
   using Layout = GridLayout<kAccumulator>;
   template <int kRows>
@@ -141,8 +141,8 @@ struct BackwardShape {
   static_assert(kScoreWarps == 1 || kScoreWarps == 2, "a warp has S, dP or both");
 };
 
-/// Keys of a block where an SM has 96 KiB of shared memory: those whose dK and dV fit in registers,
-/// or half of them where two blocks share the SM.
+/// Keys of a block on an SM with 96 KiB of shared memory: those whose dK and dV fit in registers,
+/// or half of them if two blocks share the SM.
 constexpr int backward_keys(int head_dim) {
   return head_dim <= 64 || (head_dim > 96 && head_dim <= 128) ? 128 : 64;
 }
@@ -156,11 +156,11 @@ struct BackwardConfig
       masks_by_ends(kHeadDim, kAccumulator, kHasDropout, kComputesDq);
 };
 
-/// Keys of a block of one team where an SM has 64 KiB (Turing).
+/// Keys of a block of one team on an SM with 64 KiB (Turing).
 constexpr int backward_keys_of_64_kib(int head_dim) { return head_dim == 64 ? 128 : 64; }
 
-/// Steps of half of a block's 64 keys, the first or the last, in the shared memory of Config. The
-/// two warps of a team share their scores as pairs do at 128 columns, and the gradients as ever.
+/// Steps of the first or the last half of a block's 64 keys, in the shared memory of Config. The
+/// two warps of a team share the scores as pairs do at 128 columns, and the gradients as otherwise.
 template <class Config, int kHalf>
 struct OfKeyHalf : Config {
   static_assert(Config::kBlockKeys == kTransposedKeys && Config::kTeamWarps == 2 &&
@@ -180,7 +180,7 @@ struct OwnTeamTiles {
   typename Config::QueryTile q, d_o;
   Probabilities p[Config::kKeyTiles][kRowGroups], ds[Config::kKeyTiles][kRowGroups];
 };
-/// The same behind V, P and dS first.
+/// The same, with P and dS first, so that they follow V.
 template <class Config>
 struct BorrowingTeamTiles {
   using Probabilities = ProbabilityTile<kTransposedKeys>;
@@ -192,11 +192,11 @@ template <class Config>
 using TeamTiles =
     std::conditional_t<Config::kBorrowsValues, BorrowingTeamTiles<Config>, OwnTeamTiles<Config>>;
 
-/// Where a block is, for its end: where several teams leave no register to keep it in.
+/// The block's coordinates, for its end, where several teams leave no register to keep them in.
 struct KeptPlace {
   Bits128 place;
 };
-/// The block's item in the list of packed sequences, for every step.
+/// The block's entry in the varlen work list, for every step.
 struct KeptItem {
   WorkItem item;
 };
@@ -212,7 +212,7 @@ struct BackwardTiles
 
   SPARK_DEVICE typename Config::KeyTile& values() { return v; }
 };
-/// The same where V's last rows are P's and dS's for a part of each step.
+/// The same where P and dS overlay V's last rows for a part of each step.
 template <class Config>
 struct BackwardTiles<Config, true> {
   static constexpr int kOwnRows = Config::kBlockKeys - Config::kBorrowedKeys;
@@ -233,7 +233,7 @@ struct BackwardTiles<Config, true> {
   }
 };
 
-/// What dK and dV pass through, in the place of the tiles.
+/// Staging of dK and dV, over the tiles.
 template <class Config>
 struct KeyGradientTiles {
   typename Config::Columns::Output output[Config::kWarps];
@@ -251,7 +251,7 @@ SPARK_DEVICE KeyGradientTiles<Config>& key_gradient_tiles(BackwardTiles<Config>&
   return *reinterpret_cast<KeyGradientTiles<Config>*>(first);
 }
 
-/// This warp's team, and its place in it.
+/// This warp's team, and its index in it.
 template <class Config>
 struct TeamMember {
   int team, member;
@@ -261,8 +261,8 @@ struct TeamMember {
         member(Config::kTeams == 1 ? warp : warp % Config::kTeamWarps) {}
 };
 
-/// A team member's kScoreKeys keys of S and dP, and which of the kScoreWarps warps that have them
-/// it is.
+/// A team member's kScoreKeys keys of S and dP, and its index among the kScoreWarps warps that have
+/// these keys.
 template <class Config>
 struct ScoreShare {
   int key_quarter, part;
@@ -278,7 +278,7 @@ struct ScoreShare {
 };
 
 /// A team member's share of dV and dK: which of them, which keys and which columns. 64 keys and 64
-/// columns of one of them ask shared memory for less than 32 keys of both.
+/// columns of one of them need less shared memory traffic than 32 keys of both.
 template <class Config>
 struct KeyGradientShare {
   bool is_dk;
@@ -297,7 +297,7 @@ template <class StagedRows>
 struct StagedTiles {
   StagedRows first, second;
 };
-/// Q and dO of a step, and what V has lent of itself.
+/// Q and dO of a step, and the rows of V that P and dS overlaid.
 template <class Config>
 struct StagedStep : StagedTiles<typename Config::StagedQueries> {
   typename Config::StagedBorrowed borrowed;  // kBorrowsValues

@@ -1,4 +1,4 @@
-// Tile sizes of the backward kernel of dQ alone, and the shared memory that it asks for.
+// Tile sizes of the dQ kernel, and the shared memory that it needs.
 #pragma once
 
 #include <type_traits>
@@ -33,7 +33,7 @@ constexpr int kept_query_chunks(int head_dim, Accumulator accumulator, bool has_
 /// Rows of a block, unless it is short.
 constexpr int backward_dq_rows(int head_dim) { return head_dim <= 64 ? 128 : 64; }
 
-/// Two blocks share an SM, above 128 columns one, of short blocks four.
+/// Two blocks share an SM; above 128 columns one; of short blocks four.
 template <Accumulator kAccumulatorType, int kHeadDimension, bool kDropout,
           int kLeastHeadDimension = kHeadDimension, int kRows = backward_dq_rows(kHeadDimension)>
 struct BackwardDqConfig {
@@ -49,7 +49,7 @@ struct BackwardDqConfig {
   static constexpr int kBlockM = kRows;
   static constexpr int kBlockN = 32;
   static constexpr int kKeptChunks = kept_query_chunks(kHeadDim, kAccumulator, kHasDropout);
-  /// Of 80 columns, which do not halve, a warp has all, of the rows whose dS it forms.
+  /// 80 columns do not halve: a warp has all of them, for the rows whose dS it forms.
   static constexpr bool kOwnsRows = kHeadDim == 80;
   static constexpr int kDqGroups = kOwnsRows ? 1 : kRowGroups;  // of 16 rows, of a warp's dQ
   using Columns = std::conditional_t<
@@ -58,18 +58,18 @@ struct BackwardDqConfig {
   static constexpr int kColumnWarps = kOwnsRows ? 1 : (kHeadDim + 63) / 64;  // that share dQ's rows
   static constexpr int kWarps = kBlockM / (kGridRows * kDqGroups) * kColumnWarps;
   static constexpr int kThreads = 32 * kWarps;
-  /// Of a warp, lines 3 to 6: how many warps share 16 rows, each with keys of its own, and how many
-  /// groups of 16 rows it has.
+  /// Lines 3 to 6: how many warps share 16 rows, each with keys of its own, and how many groups of
+  /// 16 rows a warp has.
   static constexpr int kScoreWarps = kWarps * kGridRows > kBlockM ? kWarps* kGridRows / kBlockM : 1;
   static constexpr int kScoreKeys = kBlockN / kScoreWarps;
   static constexpr int kKeySteps = kScoreKeys / kGridColumns;
   static constexpr int kScoreGroups = kBlockM / kGridRows * kScoreWarps / kWarps;
-  /// Of K and V: one where Q and dO leave no room for two.
+  /// Buffers of K and V: one if Q and dO leave no room for two.
   static constexpr int kBuffers = kHeadDim < 128 && !kIsShort ? 2 : 1;
-  /// That 255 registers a thread and 96 KiB of shared memory allow.
+  /// What 255 registers per thread and 96 KiB of shared memory allow.
   static constexpr int kBlocksPerSm = kIsShort ? 4 : kHeadDim <= 128 ? 2 : 1;
-  /// Whether the key head is kept through the loop, in the place of the head: faster by the cycle
-  /// model than to find it anew for each tile.
+  /// Whether the key head replaces the head through the loop: faster by the cycle model than
+  /// finding it for each tile.
   static constexpr bool kKeepsKeyHead = kHeadDim >= 128;
   using Layout = GridLayout<kAccumulator>;
   template <int kTileRows>
@@ -97,14 +97,14 @@ struct DqShare {
         column_block(warp % Config::kColumnWarps) {}
 };
 
-/// All of a block's shared memory. While a block works on one pair of K and V tiles, the place of
-/// the other has dS, or if there is none that of V.
+/// All of a block's shared memory. While a block works on one pair of K and V tiles, dS overlays
+/// the other buffer, or V if there is only one.
 template <class Config>
 struct BackwardDqTiles {
   typename Config::QueryTile q, d_o;
   typename Config::KeyTile k[Config::kBuffers], v[Config::kBuffers];
 
-  /// dS of a 16-row group of the block, in the place of the tiles of `buffer`.
+  /// dS of a 16-row group of the block, over the tiles of `buffer`.
   SPARK_DEVICE ProbabilityTile<Config::kBlockN>* gradients(int buffer, int group) {
     using Tile = ProbabilityTile<Config::kBlockN>;
     if constexpr (Config::kBuffers == 1) return reinterpret_cast<Tile*>(&v[0]) + group;
@@ -114,7 +114,7 @@ struct BackwardDqTiles {
                            : reinterpret_cast<Tile*>(&v[buffer]) + (group - kInKeys);
   }
 
-  /// dQ of 16 rows and a warp's columns, in the place of Q and dO.
+  /// dQ of 16 rows and a warp's columns, over Q and dO.
   SPARK_DEVICE typename Config::Columns::Output* output(int warp, int g) {
     using Output = typename Config::Columns::Output;
     static_assert(Config::kWarps * Config::kDqGroups * sizeof(Output) <= sizeof q + sizeof d_o,

@@ -1,5 +1,5 @@
-// The steps of the kernel of dQ alone, each once. schedules.h puts them in order. It costs
-// two products more than adding dQ up beside dK and dV (S and dP are computed twice), and needs no
+// The steps of the dQ kernel, each once. schedules.h puts them in order. The kernel costs two more
+// products than adding dQ up in the dK/dV kernel (S and dP are computed twice), and needs no
 // workspace for dQ.
 #pragma once
 
@@ -32,15 +32,15 @@ struct KeyGroupScores {
   float ds[Config::kKeySteps][8];  // dP, then dS
 };
 
-/// What a warp carries from one tile of keys to the next: the statistics of the rows whose dS it
-/// forms, and dQ. Beside the warp, as BackwardWarp has it.
+/// A warp's registers from one tile of keys to the next: the statistics of the rows whose dS it
+/// forms, and dQ. Not a member of the warp, for the same reason as in BackwardWarp.
 template <class Config>
 struct DqRows {
   RowStatistics statistics[Config::kScoreGroups][Config::Layout::kRowsPerLane];
   DqOfWarp<Config> dq = {};
 };
 
-/// A warp of the kernel of dQ alone: where its block stands, and what it can do with a tile.
+/// A warp of the dQ kernel: its block's coordinates, and what it can do with a tile.
 template <class Config, class Machine>
 class BackwardDqWarp {
  public:
@@ -138,7 +138,7 @@ class BackwardDqWarp {
                         first_score_key(key_of(first_key)));
     }
   }
-  /// Waits until no warp of the block reads V, where line 7 has its place. (A branch before a loop
+  /// Waits until no warp of the block reads V, if line 7 overwrites it. (A branch before a loop
   /// that is to be unrolled makes nvcc 11.8 forget that.)
   SPARK_DEVICE void free_values() {
     if constexpr (Config::kBuffers == 1) machine_.barrier();
@@ -156,14 +156,14 @@ class BackwardDqWarp {
     sparkbench::score_gradients<Layout, ProbabilityScale<Config::kAccumulator>>(
         machine_, rows.statistics[g], group.p, group.ds);
   }
-  /// dS as fp16 to the place of the next K and V.
+  /// dS as fp16, over the buffer of the next K and V.
   SPARK_DEVICE void store_score_gradients(int first_key, int g, const Group& group) {
     store_gradients<Config::kAccumulator>(
         machine_, group.ds, *tiles_.gradients(buffer(first_key) ^ 1, first_group() + g),
         Config::kKeySteps * score_part());
   }
 
-  /// All that have dS of the rows of a warp's dQ meet.
+  /// Barrier of all warps that have dS of the rows of this warp's dQ.
   SPARK_DEVICE void meet_score_gradients() {
     if constexpr (Config::kOwnsRows) {
       machine_.sync_warp();
@@ -208,9 +208,9 @@ class BackwardDqWarp {
 
   /// scale * dQ to global memory.
   SPARK_DEVICE void write(const Rows& rows) {
-    // Where a block sees no key, warps may still be at what they keep of Q and dO.
+    // In a block that sees no key, warps may still be reading Q and dO into registers.
     if constexpr (Config::kKeptChunks > 0) machine_.barrier();
-    // Not kept through the loop.
+    // Recomputed, not kept through the loop.
     if constexpr (kAsksList) {
       block_ = locate_queries<Config>(machine_, params_);
     }
@@ -249,8 +249,8 @@ class BackwardDqWarp {
 
   /// Keys that some row of the block sees.
   SPARK_DEVICE const Range& keys() const { return keys_; }
-  /// A tile is there if its `progress` is below the end of it, of `keys`, which are keys(). Where
-  /// registers are full a pattern's list tells both.
+  /// A tile exists if its `progress` is below the end of progress for keys(). Where registers are
+  /// full, a pattern's tile list tells both.
   SPARK_DEVICE int progress(int first_key) const {
     if constexpr (kAsksList) return key_of(first_key);
     return first_key;
@@ -262,7 +262,7 @@ class BackwardDqWarp {
   /// Whether every row of the block sees every key of a tile.
   SPARK_DEVICE bool sees_all(int first_key) const {
     if constexpr (Config::kIsSparse) {
-      // Of one number, which the list has behind the last tile, too: of a cut one it is larger.
+      // One comparison: a partial tile's `first`, and that after the last tile, are larger.
       return load_of_list(machine_, &tile_at(first_key)->first) < params_.mask.seqlen_k;
     }
     return all_seen_.contains(Range{first_key, first_key + Config::kBlockN});
@@ -277,7 +277,7 @@ class BackwardDqWarp {
   SPARK_DEVICE static int buffer(int first_key) {
     return Config::kBuffers == 1 ? 0 : (first_key / Config::kBlockN) & 1;
   }
-  /// Of the 16-row groups whose dS the warp forms, and of their keys.
+  /// The 16-row groups whose dS the warp forms, and their keys.
   SPARK_DEVICE int first_group() const {
     return Config::kScoreGroups * (machine_.warp() / Config::kScoreWarps);
   }
@@ -294,7 +294,7 @@ class BackwardDqWarp {
     if constexpr (Config::kIsSparse) return machine_.block(0);
     return Config::kIsPacked ? machine_.block(0) / kBlocksOfItem<Config> : machine_.block(1);
   }
-  /// Whose keys it reads.
+  /// The head whose keys it reads.
   SPARK_DEVICE int key_head() const {
     return Config::kKeepsKeyHead ? block_.head : params_.groups.key_head(block_.head);
   }
@@ -330,7 +330,7 @@ class BackwardDqWarp {
         {half_block_place<KeyTile>(machine_.lane()), Columns::half_chunk(column_block)});
   }
 
-  /// This tile's first key: of a pattern by the list, loaded wherever it is asked for.
+  /// This tile's first key; for a pattern from the tile list, loaded wherever it is used.
   SPARK_DEVICE int key_of(int first_key) const {
     if constexpr (Config::kIsSparse) {
       return first_of_tile(load_of_list(machine_, &tile_at(first_key)->first));
@@ -343,7 +343,7 @@ class BackwardDqWarp {
   SPARK_DEVICE const SparseTile* tile_at(int place) const {
     return params_.sparse_queries.tiles + place / Config::kBlockN;
   }
-  /// Behind the last key that is loaded.
+  /// The end of the keys that are loaded.
   SPARK_DEVICE int end_of_keys() const {
     return Config::kIsSparse ? params_.mask.seqlen_k : keys_.end;
   }
@@ -369,7 +369,7 @@ class BackwardDqWarp {
     staged.load_from_chunk(machine_, tensor.at_chunk(chunk), tensor.row_stride(), row,
                            copied_rows<Config, Keys>(machine_, params_, end_of_keys()));
   }
-  /// Those that the block sees.
+  /// The keys that the block sees.
   SPARK_DEVICE void load_keys(int first_key, Staged& staged) {
     if constexpr (Config::kIsSparse) {
       load_listed(params_.k, first_key, staged.first);
@@ -396,8 +396,8 @@ class BackwardDqWarp {
   BackwardDqTiles<Config>& tiles_;
   QueryBlock block_;       // with the key head where that is kept
   KeptRows kept_[2];       // of Q and of dO
-  Range keys_, all_seen_;  // that some row of the block sees, that every row sees; of patterns
-                           // the places of tiles, and nothing
+  Range keys_, all_seen_;  // that some row of the block sees, that every row sees; for patterns
+                           // positions of tiles, and nothing
   std::uint32_t batch_head_;
 };
 

@@ -1,5 +1,4 @@
-// What a step of the kernel of dK and dV adds to dQ: dS K of its queries, added up in the
-// workspace.
+// A step of the dK/dV kernel adds dS K of its queries to dQ in the workspace.
 #pragma once
 
 #include "kernels/volta/backward/block.h"
@@ -15,7 +14,7 @@ SPARK_DEVICE int sum_columns(const BackwardParams& params) {
                                                    : params.head_chunks);
 }
 
-/// Of 16 queries and 32 columns.
+/// The sums of 16 queries and 32 columns.
 template <class Config>
 SPARK_DEVICE float* sums_at(const BackwardParams& params, const DqSums& sums, int query,
                             int column_block) {
@@ -27,7 +26,8 @@ SPARK_DEVICE float* sums_at(const BackwardParams& params, const DqSums& sums, in
   }
 }
 
-/// kGroups 16-row groups of 32 columns. `locate` gives DqSums, wherever they are asked for.
+/// kGroups 16-row groups of 32 columns. `locate` returns DqSums, and is called wherever they are
+/// used.
 template <class Config, int kGroups, class Machine, class Locate>
 SPARK_DEVICE void add_to_sums(Machine& machine, const BackwardParams& params, Locate locate,
                               int first_group, int column_block,
@@ -81,7 +81,7 @@ SPARK_DEVICE void add_dq_part(Machine& machine, const BackwardParams& params,
   add_to_sums<Config>(machine, params, locate, first_group, column_block, dq);
 }
 
-/// One column group of 16 queries, at a lane's place in the sums of a block.
+/// One column group of 16 queries; `at` is the lane's first sum in a block of sums.
 template <class Config, class Machine>
 SPARK_DEVICE void add_group_to_sums(Machine& machine, const BackwardParams& params,
                                     const DqSums& sums, int group, int column_block, int place,
@@ -97,9 +97,9 @@ SPARK_DEVICE void add_group_to_sums(Machine& machine, const BackwardParams& para
   for (int i = 0; i < 8; ++i) machine.add_global(at + 32 * i, value[i]);
 }
 
-/// Of two blocks that share an SM, whose keys are one tile: 16 queries and half of the columns,
-/// that is a block of 32 and of the last columns half a block. There is one half block of 80
-/// columns, of which either half has the products of 32 keys, those that it takes first.
+/// For configs with two blocks per SM and one tile of keys per block: 16 queries and half of the
+/// columns, which are a block of 32 and half a block. 80 columns have only one half block: each
+/// column half computes it for the 32 keys that it takes first.
 template <class Config, class Machine, class Locate>
 SPARK_DEVICE void add_dq_half(Machine& machine, const BackwardParams& params,
                               typename Config::KeyTile& k, TeamTiles<Config>& team, int column_half,
@@ -133,11 +133,11 @@ SPARK_DEVICE void add_dq_half(Machine& machine, const BackwardParams& params,
   add(2, half_block_sum(lane) + (kSharesHalfBlock ? 0 : 4 * column_half), dq[0][2]);
 }
 
-/// All queries and 24 columns of 96, a column group of 16 and half of another. The column halves of
-/// a warp have the same columns of half of the keys each, every second chunk of dS: a product asks
-/// for each of its operands once, so that shared memory delivers a third less, for twice the
-/// accumulators. A lane's first accumulators are those of one group of queries, its others of the
-/// group that the lane with the other keys finishes: they are exchanged and added up.
+/// All queries and 24 columns of 96: a column group of 16, and half of another. A warp's column
+/// halves have the same columns for half of the keys each, every second chunk of dS. A product then
+/// reads each operand once: a third less shared memory traffic, for twice the accumulators. A
+/// lane's first accumulators are those of one query group, its others those of the group that the
+/// lane with the other keys finishes; the lanes exchange them and add up.
 template <class Config, class Machine, class Locate>
 SPARK_DEVICE void add_dq_of_key_halves(Machine& machine, const BackwardParams& params,
                                        typename Config::KeyTile& k, TeamTiles<Config>& team,
@@ -178,8 +178,8 @@ SPARK_DEVICE void add_dq_of_key_halves(Machine& machine, const BackwardParams& p
   }
   const DqSums sums = locate();
   const int query = sums.first_query + kGridRows * key_half;
-  // Sums lie as lanes have them whose column half tells columns: an instruction adds to pieces of
-  // 16 bytes, as where half a block is added.
+  // The sums are in the order of lanes whose column half tells columns, so that an instruction adds
+  // to pieces of 16 bytes, as in add_dq_half().
   const auto first_sum = [&](int group) {
     return params.workspace.dq_sums_of(sums.head, query, sum_columns<Config>(params), group >> 1) +
            ((lane & ~kOtherKeysLane) | (group & 1) * kOtherKeysLane);
@@ -197,9 +197,9 @@ SPARK_DEVICE void add_dq_of_key_halves(Machine& machine, const BackwardParams& p
   }
 }
 
-/// The share of warp `member` of a team: parts of 32 columns and 64 keys, one a warp, or where
-/// there are half as many, half of one, of 16 queries. Where two blocks share an SM, 16 queries and
-/// half of the columns, or all queries and a quarter of the columns.
+/// The share of warp `member` of a team: 32 columns and 64 keys, or, if there are twice as many
+/// warps as such parts, 16 queries of one. With two blocks per SM: 16 queries and half of the
+/// columns, or all queries and a quarter of the columns.
 template <class Config, class Machine, class Locate>
 SPARK_DEVICE void add_step_dq(Machine& machine, const BackwardParams& params,
                               typename Config::KeyTile& k, TeamTiles<Config>& team, int member,

@@ -1,4 +1,5 @@
-// Operands of a product that are the same for every tile of a loop, and stay in registers.
+// Operands of a product that are the same for every tile of a loop, kept in registers (as FA's
+// Q_in_regs).
 #pragma once
 
 #include "kernels/volta/tile/grid_matmul.h"
@@ -9,7 +10,7 @@ namespace sparkbench::volta {
 /// dP.
 template <int kChunks, int kGroups>
 struct KeptChunks {
-  /// From the lane's place in the first of the rows.
+  /// `place` is the lane's offset in the first of the rows.
   template <class Machine, class Tile>
   SPARK_DEVICE void load(Machine& machine, Tile& tile, const typename Tile::LanePlace& place) {
 #pragma unroll

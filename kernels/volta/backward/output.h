@@ -1,4 +1,4 @@
-// How the kernel of dK and dV ends: what its teams have is added up and written.
+// The end of the dK/dV kernel: adds up and writes what its teams have.
 #pragma once
 
 #include "kernels/base/planted_fault.h"
@@ -7,13 +7,13 @@
 
 namespace sparkbench::volta {
 
-/// 32 keys of a KeyGradient.
+/// The 32 of a KeyGradient's keys that a team finishes.
 template <class Config>
 using FinishedKeys = AccumulatorFragment<Accumulator::kFp32>[2][Config::Columns::kGroups];
 
-/// Adds up what two teams have of the same keys and columns. Each finishes 32 keys. Where
-/// one team took a step more than the other, compute-sanitizer's racecheck (2025.3) sees hazards
-/// across the second barrier: it loses count of warps that have met unequally often before.
+/// Adds up two teams' dK and dV of the same keys and columns. Each team finishes 32 keys. If one
+/// team took a step more than the other, compute-sanitizer's racecheck (2025.3) sees hazards across
+/// the second barrier: it loses count of warps that have met unequally often before.
 template <class Config, class Machine>
 SPARK_DEVICE void add_teams(Machine& machine, KeyGradientTiles<Config>& tiles,
                             const KeyGradient<Config>& gradient, FinishedKeys<Config>& finished) {
@@ -126,7 +126,7 @@ SPARK_DEVICE void write_key_gradient(Machine& machine, const BackwardParams& par
   block.part_row = first_part_row<Config>(machine, params.sparse_keys, 0);
   auto& output = tiles.output[machine.warp()];
   if constexpr (Config::kTeams == 1) {
-    // Where a block has no step, warps may still be at what they keep of K and V.
+    // In a block without a step, warps may still be reading K and V into registers.
     if constexpr (Config::kKeptChunks > 0) machine.barrier();
     const KeyGradientShare<Config> share(TeamMember<Config>(machine.warp()).member);
     write_groups<Config>(machine, params, block, output, Config::kKeyGroups * share.key_half,

@@ -1,5 +1,5 @@
-// How the two warps of a pair change S and dP: one has S of all queries of a step, one dP, and each
-// goes on with both of its own 16 queries.
+// How the two warps of a pair exchange S and dP: one has S of all queries of a step, one dP, and
+// each goes on with both for its own 16 queries.
 #pragma once
 
 #include <cstring>
@@ -12,8 +12,8 @@ namespace sparkbench::volta {
 template <class Config>
 using ScoreFragments = AccumulatorFragment<Config::kAccumulator>[Config::kScoreSteps];
 
-/// Where a warp's partner leaves a lane 16 rows of the warp's keys of S or dP, the lane's chunk
-/// `index` of them: on what the warp then fills with P and dS.
+/// Where a warp's partner stores 16 rows of S or dP of the warp's keys, the lane's chunk `index` of
+/// them: in the memory that the warp then fills with P and dS.
 template <class Config>
 SPARK_DEVICE Bits128* exchanged_chunk(TeamTiles<Config>& tiles, const ScoreShare<Config>& share,
                                       int lane, int group, int index) {
@@ -24,7 +24,7 @@ SPARK_DEVICE Bits128* exchanged_chunk(TeamTiles<Config>& tiles, const ScoreShare
                  2 * share.first_step() + lane % kLanesOfRow);
 }
 
-/// Gives the partner what this warp has of the partner's group, and gets the same of its own.
+/// Gives the partner this warp's product for the partner's group, and gets the same for its own.
 template <class Config, class Machine>
 SPARK_DEVICE void exchange_with_partner(Machine& machine, TeamTiles<Config>& tiles,
                                         const ScoreShare<Config>& share,

@@ -1,4 +1,5 @@
-// What the Volta backward kernels are launched with: the same on a GPU and on the emulated machine.
+// The launch parameters of the Volta backward kernels: the same on a GPU and on the emulated
+// machine.
 #pragma once
 
 #include "kernels/base/sample.h"
@@ -14,8 +15,8 @@
 
 namespace sparkbench::volta {
 
-/// What the rows of a head are rounded up to in the workspace: every kernel's blocks of queries are
-/// whole there.
+/// The workspace rounds the rows of a head up to a multiple of this, of which every kernel's blocks
+/// of queries are divisors.
 inline constexpr int kWorkspaceBlock = kSampleRows;
 
 /// Columns that a row of dQ has there.
@@ -32,7 +33,7 @@ SPARK_HD int workspace_rows(int seqlen_q) {
 // Element 8f + i is element i of column group f (matmul_probabilities) of 16 queries, 32 columns.
 // Columns are rounded up to 32; what is past head_dim is a sum of zeros.
 
-/// Of 16 queries and 32 columns.
+/// Sums of 16 queries and 32 columns.
 inline constexpr int kSumElements = 16;
 inline constexpr int kSumBlock = 32 * kSumElements;
 
@@ -43,7 +44,7 @@ SPARK_HD std::size_t sum_block_offset(std::uint32_t query_group, int columns, in
   return static_cast<std::size_t>(block) * kSumBlock;
 }
 
-/// The chunk of a row of dQ of which a lane's element i is.
+/// The chunk of a row of dQ that a lane's element i is in.
 SPARK_HD int sum_chunk(int lane, int column_block, int i) {
   return 4 * column_block + 2 * grid_column_half(lane) + (i >> 2);
 }
@@ -52,13 +53,13 @@ SPARK_HD int sum_chunk(int lane, int column_block, int i) {
 /// block on: its column 8h + 4c + r is that of column half 0 and group c.
 SPARK_HD int half_block_sum(int lane) { return 32 * 8 * grid_column_half(lane) + (lane & ~4); }
 
-/// Where the rows of a packed sequence (kernels/problem/packed.h) are among those of a head: none
-/// of it in a workspace block of another's.
+/// First workspace row of a varlen sequence (kernels/problem/packed.h) among those of a head. No
+/// two sequences share a workspace block.
 SPARK_HD int first_workspace_row(int first_q, int sequence) {
   return first_q / kWorkspaceBlock * kWorkspaceBlock + kWorkspaceBlock * sequence;
 }
 
-/// Memory that the backward pass needs besides its tensors, linear in seqlen_q. Of packed sequences
+/// Memory that the backward pass needs in addition to its tensors, linear in seqlen_q. For varlen
 /// `batch` is 1.
 struct BackwardWorkspace {
   RowStatistics*
@@ -66,16 +67,17 @@ struct BackwardWorkspace {
   float* dq_sums;     // as above, zeros at launch, or those of slots; null when deterministic
   int rows_per_head;  // workspace_rows()
 
-  /// Of the rows from `query` of a head on. So many rows as 32 bits do not count fill no memory.
+  /// Statistics of a head's rows from `query` on. The row fits 32 bits: more would not fit in
+  /// memory.
   SPARK_HD RowStatistics* statistics_of(std::uint32_t batch_head, int query) const {
     return statistics + row(batch_head, query);
   }
-  /// Of the 16 rows from `query` on, and of 32 of their columns.
+  /// Sums of the 16 rows from `query` on and 32 of their columns.
   SPARK_HD float* dq_sums_of(std::uint32_t batch_head, int query, int columns,
                              int column_block) const {
     return dq_sums + sum_block_offset(row(batch_head, query) / kGridRows, columns, column_block);
   }
-  /// Among those of all heads.
+  /// Index among the rows of all heads.
   SPARK_HD std::uint32_t row(std::uint32_t batch_head, int query) const {
     return batch_head * static_cast<std::uint32_t>(rows_per_head) +
            static_cast<std::uint32_t>(query);
@@ -104,11 +106,11 @@ struct BackwardParams {
                                // where both are multiples of kWorkspaceBlock, or the end
   int head_chunks;             // of a tensor's row
   const DropoutOffset* dropout_offset;    // null: dropout.offset
-  const WorkItem* query_items = nullptr;  // of packed sequences, whose lengths in `mask` are totals
+  const WorkItem* query_items = nullptr;  // varlen; the lengths in `mask` are totals
   const WorkItem* key_items = nullptr;
-  SparseLists sparse_queries = {};  // of a pattern, beside which `mask` is full: blocks of queries,
+  SparseLists sparse_queries = {};  // block-sparse; `mask` is then full: blocks of queries,
   SparseLists sparse_keys = {};     // and of keys
-  /// Of their parts (sparse_list.h): [batch, rows, heads, head_dim], and of key heads.
+  /// Partial results of splits (sparse_list.h): [batch, rows, heads, head_dim]; dk, dv by key head.
   ChunkedView<Half> part_dq = {}, part_dk = {}, part_dv = {};
   DqRelay relay = {};  // kRelaysDq
 };

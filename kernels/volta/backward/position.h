@@ -1,4 +1,4 @@
-// Where a warp of the kernel of dK and dV stands: in its block, in its team, and in the walk over
+// A warp's coordinates in the dK/dV kernel: in its block, in its team, and in the walk over
 // queries.
 #pragma once
 
@@ -6,23 +6,23 @@
 
 namespace sparkbench::volta {
 
-/// The block is located anew wherever it is asked for: there is no register to keep it in, unless a
-/// list tells it. A step's `place` is the caller's to keep (walk.h).
+/// The block is located again wherever it is used: no register is left to keep it in, unless its
+/// place comes from a list. The caller keeps a step's `place` (walk.h).
 template <class Config, class Machine>
 class BackwardPosition {
  public:
-  /// The places of the team's steps (walk.h): of the queries that see a key of the block,
-  /// the first of a head and the one after another.
+  /// The places of the team's steps (walk.h), over the queries that see a key of the block: the
+  /// first of a head, and the one after `place`.
   SPARK_DEVICE int first_place() const { return first_place_from(params_.walk.first, block()); }
   SPARK_DEVICE static int next(int place) { return place + Config::kTeams * Config::kStep; }
-  /// Whether there is a step, and not the end of the head.
+  /// Whether this step exists, or the head has ended.
   SPARK_DEVICE bool has_step(int place) const {
     if constexpr (Config::kIsSparse) return query_of(place) < params_.query_end;
     return params_.walk.query(place) < query_end_of_block<Config>(machine_, params_, block());
   }
-  /// The same of steps that leave out a half of the block's keys, or are full. A walk's rows see
-  /// ever later keys: first come steps that see none of the last half, and behind those that see
-  /// some of the first half such as see none of it.
+  /// The same for steps that skip a half of the block's keys, or are full. The rows of a walk see
+  /// ever later keys: first come steps that see none of the last half, and at the end steps that
+  /// see none of the first half.
   SPARK_DEVICE bool has_step_of_first_half(int place) const {
     return has_step(place) &&
            params_.mask.end(params_.walk.query(place) + Config::kStep - 1) <= middle_key();
@@ -39,7 +39,7 @@ class BackwardPosition {
   SPARK_DEVICE bool is_last_head(int place) const { return place >= params_.walk.last; }
 
  protected:
-  /// The first of the last half of the block's.
+  /// The first key of the last half of the block's.
   SPARK_DEVICE int middle_key() const { return block().first_key + Config::kBlockKeys / 2; }
 
   SPARK_DEVICE BackwardPosition(Machine& machine, const BackwardParams& params)
@@ -79,11 +79,11 @@ class BackwardPosition {
   SPARK_DEVICE int row_of_group(int place, int g) const {
     return query_of(place) + kGridRows * group(g);
   }
-  /// SparseTile::first of a place.
+  /// SparseTile::first of the step at an index of the list.
   SPARK_DEVICE int load_step(int place) const {
     return load_of_list(machine_, &tile_of_step<Config>(params_, place)->first);
   }
-  /// The first query of a step; of a pattern, of the step whose SparseTile::first is `step`.
+  /// The first query of a step; for a pattern, of the step whose SparseTile::first is `step`.
   SPARK_DEVICE int query_of(int place, int step) const {
     if constexpr (Config::kIsSparse) {
       // With two teams there is no register to keep it in: it is loaded again.
@@ -103,10 +103,11 @@ class BackwardPosition {
   Machine& machine_;
   const BackwardParams& params_;
   BackwardTiles<Config>& tiles_;
-  int step_, next_step_;  // of patterns: SparseTile::first of this step, and of the team's next one
+  int step_,
+      next_step_;  // block-sparse: SparseTile::first of this step, and of the team's next one
 
  private:
-  /// Where a list tells the block's place, and registers have room for it.
+  /// Whether the block's place comes from a list, and registers have room for it.
   static constexpr bool kHoldsBlock = (Config::kIsPacked && !Config::kKeepsItem) ||
                                       (Config::kIsSparse && !Config::kKeepsPlace &&
                                        !(Config::kBorrowsValues && Config::kComputesDq));

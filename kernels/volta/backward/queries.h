@@ -1,28 +1,29 @@
-// A block of the kernels that have rows of queries: of dQ alone, and of those around the products.
+// A block of the kernels over query rows: the dQ kernel, and the preprocess and postprocess
+// kernels.
 #pragma once
 
 #include "kernels/volta/backward/params.h"
 
 namespace sparkbench::volta {
 
-/// Which sequence and head a block of queries is of.
+/// The sequence and head of a block of queries.
 struct QueryBlock {
   int batch, head, first_row;    // of a tensor; the row, in its sequence
-  int sequence;                  // batch, or of those that are packed
+  int sequence;                  // batch, or index of the varlen sequence
   int first_q = 0, first_k = 0;  // where this begins in its tensors
   int workspace_row = 0;         // and in the workspace of its heads
 
-  /// As dropout counts.
+  /// Its (sequence, head) index in the dropout mask.
   SPARK_DEVICE std::uint32_t batch_head(const BackwardParams& params) const {
     return static_cast<std::uint32_t>(sequence * params.heads + head);
   }
-  /// As the workspace does.
+  /// Its (batch, head) index in the workspace.
   SPARK_DEVICE std::uint32_t workspace_head(const BackwardParams& params) const {
     return static_cast<std::uint32_t>(batch * params.heads + head);
   }
 };
 
-/// Where packed sequences are listed by more rows than a block has: its share of a head and item.
+/// A varlen work item has more rows than a block: blocks that share a head and item.
 template <class Config>
 inline constexpr int kBlocksOfItem = kWorkspaceBlock / Config::kBlockM;
 
@@ -49,7 +50,7 @@ SPARK_DEVICE QueryBlock locate_queries(Machine& machine, const BackwardParams& p
   return {batch, head, Config::kBlockM * machine.block(0), batch};
 }
 
-/// Whether the block is one of those that packed sequences have at most, and these have not.
+/// Whether the block has no work: a varlen grid is sized for the most blocks that there can be.
 template <class Config, class Machine>
 SPARK_DEVICE bool is_without_queries(Machine& machine, const BackwardParams& params) {
   if constexpr (Config::kIsPacked) {

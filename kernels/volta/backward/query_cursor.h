@@ -1,6 +1,5 @@
-// Where a lane's parts of a step of the kernel of dK and dV are, in global and in shared memory,
-// kept from step to step: to compute it anew takes 40 to 60 slots of each, most of them where a
-// warp has no product. For kernels that have the registers.
+// Keeps a lane's load and store addresses of the dK/dV kernel from step to step. Recomputing them
+// costs 40 to 60 issue slots each, mostly outside MMA phases. For kernels that have the registers.
 #pragma once
 
 #include "kernels/volta/backward/block.h"

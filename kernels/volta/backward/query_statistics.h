@@ -1,4 +1,4 @@
-// Of 16 queries what all of their keys need: their log-sum-exp, and D = rowsum(dO * O).
+// The bwd preprocess of 16 queries: their log-sum-exp, and D = rowsum(dO * O).
 #pragma once
 
 #include <cstring>
@@ -10,13 +10,13 @@
 
 namespace sparkbench::volta {
 
-/// The statistics of 16 queries of a head, by a warp: loads what they are made of, then hands them
-/// on.
+/// The statistics of 16 queries of a head, by a warp: loads their inputs, then stores or publishes
+/// them.
 template <class Config>
 class StagedStatistics {
  public:
-  /// Row r of the 16 is token_of(r) of a tensor where is_inside(r); the statistics of others keep P
-  /// at zero.
+  /// Row r of the 16 is token_of(r) of a tensor if is_inside(r). The statistics of other rows make
+  /// P zero.
   template <class Machine, class IsInside, class TokenOf>
   SPARK_DEVICE void load(Machine& machine, const BackwardParams& params, int batch, int head,
                          IsInside is_inside, TokenOf token_of) {
@@ -44,9 +44,9 @@ class StagedStatistics {
     }
   }
 
-  /// store(i, Bits64), i a place of statistics_place()'s order. All bits of it are never ones,
-  /// which would be kUnpublished: a NaN of D comes from halves, whose NaNs have 10 bits, or is a
-  /// GPU's own, 0x7fffffff.
+  /// Calls store(i, Bits64), i being an index in statistics_place()'s order. Its bits are never all
+  /// ones, which would be kUnpublished: a NaN of D comes from halves, whose NaNs have 10 bits, or
+  /// is a GPU's own, 0x7fffffff.
   template <class Machine, class Store>
   SPARK_DEVICE void finish(Machine& machine, const BackwardParams& params, Store store) const {
     float delta = 0.0f;
@@ -76,7 +76,7 @@ class StagedStatistics {
   static constexpr int kTimes = kGridRows / kRowsAtOnce;
   static constexpr int kChunks = (Config::kHeadDim / kChunkHalves + kLanesOfRow - 1) / kLanesOfRow;
 
-  /// Which of the 16 a lane hands on.
+  /// Which of the 16 rows a lane stores.
   template <class Machine>
   SPARK_DEVICE static bool has_row(Machine& machine) {
     return machine.lane() % kLanesOfRow < kTimes;

@@ -1,4 +1,4 @@
-// What the kernel of dK and dV does where blocks hand the sums of dQ on (dq_relay.h).
+// The dK/dV kernel's use of the dQ semaphore (dq_relay.h).
 #pragma once
 
 #include "kernels/base/planted_fault.h"
@@ -15,7 +15,7 @@ SPARK_DEVICE RelayGeometry relay_geometry(const BackwardParams& params) {
   return {params.mask, params.relay.last_key, Config::kBlockKeys};
 }
 
-/// The sums of 16 queries, of a slot's, and 32 of their columns.
+/// The sums of 16 queries of a slot, and 32 of their columns.
 template <class Config>
 SPARK_DEVICE float* slot_sums(const BackwardParams& params, std::uint32_t slot, int query,
                               int columns, int column_block) {
@@ -25,8 +25,8 @@ SPARK_DEVICE float* slot_sums(const BackwardParams& params, std::uint32_t slot, 
   return params.workspace.dq_sums + sum_block_offset(group, columns, column_block);
 }
 
-/// A step in relay: of the queries from `query` on, of a member of the group of heads that read the
-/// keys. Asked for wherever it is wanted: what a launch tells costs no register.
+/// A step under the dQ semaphore: the queries from `query` on, of one query head of the group that
+/// reads the keys. Computed wherever it is used, so that it costs no register.
 template <class Config, class Machine>
 class RelayStep {
  public:
@@ -38,12 +38,12 @@ class RelayStep {
     const int step = static_cast<int>(static_cast<unsigned>(query_) / Config::kStep);
     return dq_slot(params_.relay, params_.groups.size, head, member_, step);
   }
-  /// How many blocks of keys add to its dQ before this one.
+  /// How many key blocks add to the step's dQ before this one.
   SPARK_DEVICE std::uint32_t turns_before() const {
     return static_cast<std::uint32_t>(relay_geometry<Config>(params_).last_block(query_) -
                                       relayed_block(machine_, params_));
   }
-  /// Whether none does behind this one.
+  /// Whether no key block adds after this one.
   SPARK_DEVICE bool is_last() const {
     return relayed_block(machine_, params_) == relay_geometry<Config>(params_).first_block(query_);
   }
@@ -54,8 +54,8 @@ class RelayStep {
   int member_, query_;
 };
 
-/// How many turns ago the blocks before this one had added to a step's dQ; below 0: not yet. By all
-/// lanes of a warp.
+/// How many turns ago it became this block's turn to add to a step's dQ; negative: not yet. Called
+/// by all lanes of a warp.
 template <class Config, class Machine>
 SPARK_DEVICE int look_for_dq(Machine& machine, const BackwardParams& params,
                              const RelayStep<Config, Machine>& step) {
@@ -64,7 +64,7 @@ SPARK_DEVICE int look_for_dq(Machine& machine, const BackwardParams& params,
                                slot.first_turn + step.turns_before());
 }
 
-/// Waits until these have, where `waits`. By all lanes of a warp.
+/// If `waits`, waits until it is this block's turn. Called by all lanes of a warp.
 template <class Config, class Machine>
 SPARK_DEVICE void await_dq(Machine& machine, const BackwardParams& params,
                            const RelayStep<Config, Machine>& step, bool waits) {
@@ -73,8 +73,8 @@ SPARK_DEVICE void await_dq(Machine& machine, const BackwardParams& params,
                      SPARK_PLANTED(kRelayTurnNotAwaited, waits, false));
 }
 
-/// Of a step that is the first of its queries' sums: a warp's share of them is zeros. Where the
-/// warp has seen or awaited that this is its turn, and before the team meets.
+/// If this block is the first to add to a step's sums, zeroes this warp's share of them. Call it
+/// after the warp has seen or awaited the turn, and before the team's barrier.
 template <class Config, class Machine>
 SPARK_DEVICE void clear_if_first(Machine& machine, const BackwardParams& params,
                                  const RelayStep<Config, Machine>& step, int query,
@@ -89,7 +89,7 @@ SPARK_DEVICE void clear_if_first(Machine& machine, const BackwardParams& params,
   for (int i = 0; i < kFloats; i += 32 * kFloatsOfLane) machine.store_global(sums + i, Bits128{});
 }
 
-/// Lets the next block of keys add to it, if there is one, where `passes`, behind a barrier.
+/// If `passes`, gives the turn to the next key block, if there is one. Call it after a barrier.
 template <class Config, class Machine>
 SPARK_DEVICE void hand_on_dq(Machine& machine, const BackwardParams& params,
                              const RelayStep<Config, Machine>& step, bool passes) {
@@ -103,8 +103,8 @@ SPARK_DEVICE void hand_on_dq(Machine& machine, const BackwardParams& params,
 template <class Config>
 using RelayedDq = AccumulatorFragment<Accumulator::kFp32>[Config::kHeadDim / kGridColumns];
 
-/// The sums of 16 queries from `row` on, of a member of the group, once it is this block's turn.
-/// Zeros where they are not wanted: what a branch loads costs more registers.
+/// The sums of 16 queries from `row` on, of a query head of the group, once it is this block's
+/// turn. Zeros unless `is_wanted`: loading them in a branch costs more registers.
 template <class Config, class Machine>
 SPARK_DEVICE void load_finished_dq(Machine& machine, const BackwardParams& params, int member,
                                    int row, bool is_wanted, RelayedDq<Config>& dq) {
@@ -121,8 +121,8 @@ SPARK_DEVICE void load_finished_dq(Machine& machine, const BackwardParams& param
   }
 }
 
-/// dq = fp16(factor * sums) of 16 rows: rows_from(column, chunks) are those of dQ from a column on,
-/// with so many chunks to write.
+/// dq = fp16(factor * sums) of 16 rows. rows_from(column, chunks) returns dQ's rows from a column
+/// on, with so many chunks to write.
 template <class Config, class Output, class Machine, class RowsFrom>
 SPARK_DEVICE void write_finished_rows(
     Machine& machine, const BackwardParams& params,
@@ -145,7 +145,7 @@ SPARK_DEVICE void write_finished_rows(
   }
 }
 
-/// Of what becomes dQ, scale / (1 - dropout_p), for each of a lane's rows.
+/// The factor from sums to dQ, scale / (1 - dropout_p), for each of a lane's rows.
 template <class Config>
 SPARK_DEVICE void set_dq_factor(const BackwardParams& params,
                                 float (&factor)[GridLayout<Config::kAccumulator>::kRowsPerLane]) {
@@ -153,8 +153,8 @@ SPARK_DEVICE void set_dq_factor(const BackwardParams& params,
   for (float& value : factor) value = params.scale * params.dropout.keep_scale;
 }
 
-/// dQ of the queries whose sums are finished, `rows`, of all heads that read the keys, a warp 16
-/// rows at a time, of which `dq` has the first.
+/// Writes dQ of the queries `rows`, whose sums are complete, for all heads that read the keys. A
+/// warp writes 16 rows at a time; `dq` has the first.
 template <class Config, class Output, class Machine>
 SPARK_DEVICE void write_finished_dq(Machine& machine, const BackwardParams& params,
                                     const Range& rows, Output& tile, RelayedDq<Config>& dq) {
@@ -177,7 +177,7 @@ SPARK_DEVICE void write_finished_dq(Machine& machine, const BackwardParams& para
   }
 }
 
-/// Lets other steps have the slots of `rows`.
+/// Frees the slots of `rows` for other steps.
 template <class Config, class Machine>
 SPARK_DEVICE void free_slots(Machine& machine, const BackwardParams& params, const Range& rows) {
   machine.barrier();

@@ -1,4 +1,4 @@
-// Which passes have dQ in relay, with which slots, and which blocks of keys add to a query's.
+// Which passes use the dQ semaphore, with which slots, and which key blocks add to a query's dQ.
 #include "kernels/volta/backward/relay_plan.h"
 
 #include <gtest/gtest.h>
@@ -11,13 +11,13 @@
 namespace sparkbench::volta {
 namespace {
 
-/// On both sides of a step and of a block, with keys behind a query, and all keys.
+/// On both sides of a step and of a block, with keys after a query, and all keys.
 constexpr MaskSpec kMasks[] = {
     MaskSpec::window(1),   MaskSpec::window(33),  MaskSpec::window(64),   MaskSpec::window(65),
     MaskSpec::window(200), MaskSpec::band(20, 5), MaskSpec::band(64, 64), MaskSpec::band(0, 100),
     MaskSpec::causal(),    MaskSpec::full()};
 
-/// By the definition: the blocks of keys with one that a query of a step sees.
+/// By definition: the key blocks with a key that a query of a step sees.
 Range blocks_of_step(const KeyMask& mask, int block_keys, int query) {
   Range blocks{mask.seqlen_k, 0};
   for (int row = query; row < std::min(query + kRelayStep, mask.seqlen_q); ++row) {
@@ -66,7 +66,7 @@ TEST(VoltaRelayPlan, GivesEachStepASlotOfItsOwnWhileBlocksAddToIt) {
       const KeyMask mask = problem.key_mask();
       const DqRelay relay = make_relay(problem, relay_slot_bits(problem, 0), nullptr);
       const RelayGeometry geometry{mask, relay.last_key, relay_block_keys(problem.head_dim)};
-      // In the order of launch, counting blocks: the block behind which a slot is free.
+      // In launch order: the number of the block after which a slot is free.
       std::vector<int> free_behind(std::size_t{relay.slot_mask} + 1, -1);
       std::vector<std::uint32_t> turn(free_behind.size(), 0);
       for (int head = 0; head < 2; ++head) {
@@ -125,7 +125,7 @@ TEST(VoltaRelayPlan, IsOfMasksThatShowSomeOfTheLastBlocksKeys) {
   EXPECT_TRUE(has_relay(problem, false));
 }
 
-/// Of all keys of each row blocks begin with the same query, and wait.
+/// If each row sees all keys, all blocks begin with the same query, and wait.
 TEST(VoltaRelayPlan, IsOfShortSequencesWhoseBlocksHardlyWait) {
   EXPECT_TRUE(has_relay(long_problem(MaskSpec::causal(), 2048), false));
   EXPECT_FALSE(has_relay(long_problem(MaskSpec::causal(), 2049), false));

@@ -1,7 +1,7 @@
-// The statistics of queries where blocks hand dQ on and no launch before has prepared them: each
-// block of keys prepares those of the queries to whose dQ it is the first to add, which are the
-// first that it walks, and publishes them. Of the queries behind these, blocks have that were
-// launched before it.
+// The bwd preprocess (row statistics) inside the dK/dV kernel, where it uses the dQ semaphore and
+// no earlier launch has prepared them. Each key block prepares the statistics of the queries to
+// whose dQ it is the first to add, which are the first that it visits, and publishes them. Earlier
+// blocks prepare those of the queries after these.
 #pragma once
 
 #include "kernels/volta/backward/query_statistics.h"
@@ -9,8 +9,8 @@
 
 namespace sparkbench::volta {
 
-/// What a block does about them, of each head that reads its keys. Its own a warp has 16 at a time,
-/// and of the others a thread two.
+/// A block's part of it, for each head that reads its keys. A warp computes 16 rows at a time; a
+/// thread loads two rows of other blocks at a time.
 template <class Config, class Machine>
 class RelayStatistics {
  public:
@@ -22,7 +22,7 @@ class RelayStatistics {
                 (queries.end + Config::kStep - 1) / Config::kStep * Config::kStep};
   }
 
-  /// Publishes those of its first queries, and waits until the others are there. A barrier must
+  /// Publishes the statistics of the block's own queries, and waits for the others. A barrier must
   /// follow.
   SPARK_DEVICE void prepare() {
     const bool has_own = is_own(0, first_of_warp());
@@ -52,7 +52,7 @@ class RelayStatistics {
   }
 
  private:
-  /// Queries of a warp at a time, and of a thread, of which it looks for two pairs at once.
+  /// Rows that the block's warps do at a time; and of a thread, which looks for two pairs at once.
   static constexpr int kRowsOfWarps = kGridRows * Config::kWarps;
   static constexpr int kPair = 2, kAtOnce = 2, kApart = kPair * Config::kThreads;
 
@@ -92,11 +92,11 @@ class RelayStatistics {
     const auto of_head = static_cast<std::uint32_t>(block_.batch * params_.heads + head(member));
     return params_.workspace.statistics_of(of_head, block_.workspace_row + query);
   }
-  /// Of the walk's first queries. All of a step are alike.
+  /// Whether the row is one of the block's own. All rows of a step are alike.
   SPARK_DEVICE bool is_own(int member, int query) const {
     return blocks_before(member, query) == 0;
   }
-  /// That add to dQ of the query before this one; -1 behind the walk.
+  /// How many blocks add to dQ of the query before this one; -1 after the block's last query.
   SPARK_DEVICE int blocks_before(int member, int query) const {
     if (query >= queries_.end) return -1;
     const int step = query / Config::kStep * Config::kStep;
@@ -107,7 +107,7 @@ class RelayStatistics {
   Machine& machine_;
   const BackwardParams& params_;
   BackwardBlock block_;
-  Range queries_;  // of its walk, whole steps
+  Range queries_;  // that the block visits, in whole steps
   StagedStatistics<Config> own_;
   Bits128 seen_[kAtOnce];
 };

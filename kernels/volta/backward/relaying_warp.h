@@ -1,4 +1,4 @@
-// The steps of the kernel of dK and dV that hand the sums of dQ on (relay.h), each once.
+// The steps of the dK/dV kernel that use the dQ semaphore (relay.h), each once.
 #pragma once
 
 #include "kernels/volta/backward/output.h"
@@ -7,14 +7,14 @@
 
 namespace sparkbench::volta {
 
-/// What a warp does in relay. All of it is nothing where Config::kRelaysDq is false.
+/// A warp's use of the dQ semaphore. Does nothing unless Config::kRelaysDq.
 template <class Config, class Machine>
 class RelayingWarp : public BackwardPosition<Config, Machine> {
   using Position = BackwardPosition<Config, Machine>;
 
  public:
-  /// In relay: looks whether it may add to dQ of the step, and later waits unless it may, and makes
-  /// room where it is the first.
+  /// Looks whether it is this block's turn to add to dQ of the step; await_sums() later waits
+  /// unless it is, and zeroes the sums if the block is the first.
   SPARK_DEVICE int look_for_sums(int place) {
     if constexpr (Config::kRelaysDq) return look_for_dq(machine_, params_, relay_step(place));
     return 0;
@@ -26,15 +26,15 @@ class RelayingWarp : public BackwardPosition<Config, Machine> {
       clear_if_first(machine_, params_, step, query_of(place), member().member);
     }
   }
-  /// In relay: the next block of keys may add to dQ of the step, behind whose end the team is.
+  /// Passes the turn for dQ of the step to the next key block. The team must have ended the step.
   SPARK_DEVICE void hand_on(int place) {
     if constexpr (Config::kRelaysDq) {
       hand_on_dq(machine_, params_, relay_step(place),
                  machine_.thread() % (32 * Config::kTeamWarps) == 0);
     }
   }
-  /// dQ that is complete behind the block, from its sums to registers, then does what is `between`,
-  /// and from there to global memory. The warp has added what it adds.
+  /// Loads dQ that is complete after this block from its sums to registers, does `between`, and
+  /// writes dQ to global memory. The warp must have added its own dQ.
   template <class Between>
   SPARK_DEVICE void finish_dq(Between between) {
     RelayedDq<Config> dq;

@@ -1,4 +1,4 @@
-// The row-wise kernels around the backward products: each query's statistics before them, and dQ
+// The bwd preprocess and postprocess kernels: each query's statistics before the products, and dQ
 // from its FP32 sums to fp16 after them.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace sparkbench::volta {
 
-/// The statistics of every row of the workspace; those past the end keep P at zero.
+/// The statistics of every row of the workspace; those past the end make P zero.
 template <class Config, class Machine>
 SPARK_DEVICE void prepare_statistics(Machine& machine, const BackwardParams& params) {
   if (is_without_queries<Config>(machine, params)) return;
@@ -27,8 +27,8 @@ SPARK_DEVICE void prepare_statistics(Machine& machine, const BackwardParams& par
                 [&](int at, const Bits64& bits) { machine.store_global(statistics + at, bits); });
 }
 
-/// dq = fp16(scale * dq_sums / (1 - dropout_p)). The sums of columns past head_dim are not there,
-/// or zeros.
+/// dq = fp16(scale * dq_sums / (1 - dropout_p)). Sums of columns past head_dim do not exist, or are
+/// zeros.
 template <class Config, class Machine>
 SPARK_DEVICE void round_dq(Machine& machine, const BackwardParams& params) {
   constexpr int kHeadDim = Config::kHeadDim;

@@ -6,8 +6,8 @@
 
 namespace sparkbench::volta {
 
-/// Rows of a block, all of one head. A warp has 16 of them.
-/// Memory binds them, so that one serves every head_dim of a tile.
+/// Rows of a block, all of one head; a warp has 16 of them. The kernels are memory-bound, so that
+/// one serves every head_dim of a tile.
 template <Accumulator kAccumulatorType, int kHeadDimension, int kLeastHeadDimension>
 struct BackwardRowsShape {
   static constexpr Accumulator kAccumulator = kAccumulatorType;

@@ -1,13 +1,13 @@
 // Fused attention backward for Volta's m8n8k4: dQ, dK and dV, the scores recomputed from Q, K and
 // the log-sum-exp. SparkAttention (Xu et al.), section 3.3, equation 4; FlashAttention-2, alg. 2.
 //
-// dQ alone (attention_backward_dq): one block computes dQ of kBlockM query rows of one head. No
-// block adds to another's rows, so the bits do not depend on who comes first.
+// dQ kernel (attention_backward_dq): one block computes dQ of kBlockM query rows of one head. No
+// block adds to another's rows, so the bits do not depend on the order of blocks.
 //    1  Q and dO tiles and the first K and V tiles to shared memory; log-sum-exp and
 //       D = rowsum(dO * O) to registers
 //    2  for each tile of 32 keys that a row of the block sees:
 //    3      S = Q K^T; dP = dO V^T                       tensor cores
-//    4      S = -inf where masked                        only tiles that the mask cuts
+//    4      S = -inf where masked                        only partial tiles
 //    5      P = exp(scale S - lse)                       registers
 //    6      dS = P (dP - D), dP 0 where dropped          registers
 //    7      dS as fp16 to shared memory
@@ -15,14 +15,15 @@
 //    9      dQ = dQ + dS K                               tensor cores
 //   10  scale * dQ to global memory, in fp16
 //
-// dK and dV, and dQ as well unless the pass is deterministic (attention_backward): one block
-// computes the gradients of 128 keys of one head over all queries that see them. Its warps are
-// teams that take turns in the steps: two of four warps at head_dim 64, one of eight at 128.
+// dK/dV kernel (attention_backward), which also adds up dQ unless the pass is deterministic: one
+// block computes the gradients of 128 keys of one head over all queries that see them. Its warps
+// form teams (warp groups) that take turns in the steps: two of four warps at head_dim 64, one of
+// eight at 128.
 //    1  K and V tiles, and each team's first Q and dO tiles, to shared memory
 //    2  for each of a team's steps of 32 queries that see a key of the block:
 //    3      log-sum-exp and D to registers
 //    4      S = Q K^T; dP = dO V^T                       tensor cores
-//    5      S = -inf where masked                        only steps that the mask cuts
+//    5      S = -inf where masked                        only partial tiles
 //    6      P = exp(scale S - lse)                       registers
 //    7      P, 0 where dropped, as fp16 to shared memory
 //    8      dS = P (dP - D), dP 0 where dropped, as fp16 to shared memory
@@ -31,18 +32,18 @@
 //   11      dV = dV + P^T dO;  dK = dK + dS^T Q          tensor cores
 //   12  the teams' dK and dV added up
 //   13  dK and dV to global memory, in fp16
-// The warps of a team divide each product anew (config.h). Teams meet in line 12 only, so
+// The warps of a team divide each product differently (config.h). Teams meet only in line 12, so
 // that one has exponentials while the other has products.
 //
-// In windows and short sequences blocks hand on the sums of dQ, each to the next (dq_relay.h): line
-// 10 waits until the block has them, and after line 13 it rounds dQ of those queries that no later
-// block sees. In line 1 a block prepares what line 3 loads, of queries that no block before it
-// sees, and waits for those of others (relay_statistics.h).
+// In windows and short sequences blocks use the dQ semaphore (dq_relay.h): line 10 waits for the
+// block's turn, and after line 13 the block rounds dQ of the queries that no later block sees. In
+// line 1 it does the bwd preprocess of the queries that no earlier block sees, and waits for the
+// others (relay_statistics.h).
 //
-// The schedules below have the same steps (dq_steps.h, steps.h) in different
-// orders. What decides the speed is registers and shared memory's 128 bytes a clock: half of a
-// warp's registers are 64 x 64 of dV or dK, which halves what P, dS, Q and dO are read; and what
-// derives from a lane's place is computed anew in every step.
+// The schedules below have the same steps (dq_steps.h, steps.h) in different orders. Registers and
+// shared memory's 128 bytes a clock decide the speed. Half of a warp's registers are 64 x 64 of dV
+// or dK, which halves the reads of P, dS, Q and dO. Lane-dependent indices are recomputed in every
+// step.
 //
 // FP32-ACC: everything accumulates in FP32.
 // FP16-ACC: S, dP and the dQ of one step or tile accumulate in FP16; dK, dV and the sums of dQ in
@@ -57,8 +58,8 @@
 
 namespace sparkbench::volta {
 
-/// The plain order: dQ of a tile of keys, which the mask cuts or every row sees. K and V have two
-/// buffers, and lines 7 and 8 take turns in one of them; where there is one, line 7 has V's place.
+/// The plain order: dQ of one tile of keys, partial or full. K and V have two buffers, and lines 7
+/// and 8 take turns in one of them; with one buffer, line 7 overlays V.
 template <bool kIsCut, class Config, class Machine>
 SPARK_DEVICE void add_keys(BackwardDqWarp<Config, Machine>& warp, int first_key,
                            DqRows<Config>& rows) {
@@ -86,8 +87,8 @@ SPARK_DEVICE void add_keys(BackwardDqWarp<Config, Machine>& warp, int first_key,
   warp.machine().barrier();
 }
 
-/// head_dim 64: a warp has S and dP of its 32 keys. P is formed while the tensor cores have dP, the
-/// dropout mask while they have S.
+/// head_dim 64: a warp has both S and dP of its 32 keys. It forms P while the tensor cores compute
+/// dP, and the dropout mask while they compute S.
 template <bool kIsCut, class Config, class Machine>
 SPARK_DEVICE void add_queries_alone(BackwardWarp<Config, Machine>& warp, int place,
                                     KeyGradient<Config>& gradient) {
@@ -109,7 +110,7 @@ SPARK_DEVICE void add_queries_alone(BackwardWarp<Config, Machine>& warp, int pla
     });
   });
   if constexpr (kIsCut) {
-    // What derives from it is not kept: or there are spills.
+    // Indices that derive from it are recomputed: keeping them would spill registers.
     if constexpr (Config::kHalvesSteps) place = warp.machine().opaque(place);
     warp.mask(place, step);  // line 5
   }
@@ -131,10 +132,9 @@ SPARK_DEVICE void add_queries_alone(BackwardWarp<Config, Machine>& warp, int pla
   warp.hand_on(place);
 }
 
-/// head_dim 128: of the same 32 keys one warp computes S and another dP, and each finishes 16 of
-/// the step's queries; above 128, of the same 16 keys. Half as many keys a warp, but both products,
-/// would ask shared memory for half as much again. So have those of a step of half of a block's
-/// keys (OfKeyHalf), of the same 32 keys.
+/// head_dim > 64: a warp pair splits the work by product. One computes S, the other dP, for the
+/// same 32 keys (16 above 128), and each finishes 16 of the step's queries. Splitting by keys would
+/// read 1.5 times as much shared memory. OfKeyHalf steps use the same split.
 template <class Config, class Machine>
 SPARK_DEVICE void add_queries_in_pairs(BackwardWarp<Config, Machine>& warp, int place,
                                        KeyGradient<Config>& gradient) {
@@ -153,7 +153,7 @@ SPARK_DEVICE void add_queries_in_pairs(BackwardWarp<Config, Machine>& warp, int 
     warp.store_probabilities(0, piece, step);  // lines 6 and 7
   }
   warp.store_score_gradients(0, step);  // line 8
-  // Or the compiler moves the loads up, and what waits for the statistics waits for them, too.
+  // Otherwise the compiler moves the loads up, and waiting for the statistics waits for them, too.
   if constexpr (Config::kBorrowsValues) warp.machine().sync_warp();
   warp.load_next(place, next);  // line 9
   warp.meet(place);
@@ -166,8 +166,8 @@ SPARK_DEVICE void add_queries_in_pairs(BackwardWarp<Config, Machine>& warp, int 
   warp.hand_on(place);
 }
 
-/// Steps that leave out a half of the block's keys, which neither S nor any gradient is formed of,
-/// before and behind the others, of which those that the mask does not cut have no code for it.
+/// Steps that skip a half of the block's keys, for S and all gradients, run before and after the
+/// others. Full steps have a loop without the mask's code.
 template <class Config, class Machine>
 SPARK_DEVICE int add_queries_by_halves(Machine& machine, const BackwardParams& params,
                                        BackwardWarp<Config, Machine>& warp, int place,
@@ -195,7 +195,7 @@ SPARK_DEVICE int add_queries_by_halves(Machine& machine, const BackwardParams& p
   return place;
 }
 
-/// The kernel of dQ alone. Runs of tiles that every row sees have a loop without the mask's code.
+/// The dQ kernel. Consecutive full tiles have a loop without the mask's code.
 template <class Config, class Machine>
 SPARK_DEVICE void attention_backward_dq(Machine& machine, const BackwardParams& params) {
   constexpr int kKeys = Config::kBlockN;
@@ -219,7 +219,7 @@ SPARK_DEVICE void attention_backward_dq(Machine& machine, const BackwardParams& 
   warp.write(rows);  // line 10
 }
 
-/// The kernel of dK and dV.
+/// The dK/dV kernel.
 template <class Config, class Machine>
 SPARK_DEVICE void attention_backward(Machine& machine, const BackwardParams& params) {
   if (is_without_keys<Config>(machine, params)) return;

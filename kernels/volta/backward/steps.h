@@ -1,4 +1,4 @@
-// The steps of the kernel of dK and dV, each once. schedules.h puts them in order.
+// The steps of the dK/dV kernel, each once. schedules.h puts them in order.
 #pragma once
 
 #include "kernels/base/planted_fault.h"
@@ -16,8 +16,8 @@
 
 namespace sparkbench::volta {
 
-/// Scores of a warp and a step, and what they become: of the 16-row groups that this warp finishes,
-/// both, or that of its part of a pair.
+/// Scores of a warp and a step, and what they become, for the 16-row groups that this warp
+/// finishes: both, or one if it is half of a pair.
 template <class Config>
 struct StepScores {
   static constexpr int kGroups = kRowGroups / Config::kScoreWarps;
@@ -43,10 +43,10 @@ SPARK_DEVICE void add_transposed_product(Machine& machine, TeamTiles<Config>& ti
       Columns::half_chunk(share.column_block), share.key_half);
 }
 
-/// A warp of the kernel of dK and dV: what it can do with a step. It carries 64 x 64 of dV or dK
-/// from one step to the next, which lies beside this object: with an array in it, the compiler
-/// keeps all of it in memory until loops are unrolled, too late for much that it does. What derives
-/// from the lane's place is computed anew in each step: there is no register to keep it in.
+/// A warp of the dK/dV kernel: what it can do with a step. Its 64 x 64 of dV or dK is not a member:
+/// an array member makes the compiler keep the whole object in memory until loops are unrolled, too
+/// late for many optimizations. Lane-dependent indices are recomputed in each step: no register is
+/// left for them.
 template <class Config, class Machine>
 class BackwardWarp : public RelayingWarp<Config, Machine> {
   using Position = RelayingWarp<Config, Machine>;
@@ -72,7 +72,7 @@ class BackwardWarp : public RelayingWarp<Config, Machine> {
   using Step = StepScores<Config>;
   using Staged = std::conditional_t<Config::kBorrowsValues, StagedStep<Config>,
                                     StagedTiles<typename Config::StagedQueries>>;
-  /// Of the exponentials of a group: half of each quartet of a step each.
+  /// Pieces of a group's exponentials: half of each quartet, for each key step.
   static constexpr int kPieces = 2 * Config::kScoreSteps;
 
   SPARK_DEVICE BackwardWarp(Machine& machine, const BackwardParams& params)
@@ -118,7 +118,7 @@ class BackwardWarp : public RelayingWarp<Config, Machine> {
     }
   }
 
-  /// S = Q K^T, beside other work (matmul_scores_beside).
+  /// S = Q K^T, interleaved with other work (matmul_scores_beside).
   template <class Beside>
   SPARK_DEVICE void scores(Step& step, Beside beside) {
     ScoreFragments<Config> s[kRowGroups] = {};
@@ -126,15 +126,15 @@ class BackwardWarp : public RelayingWarp<Config, Machine> {
 #pragma unroll
     for (int g = 0; g < kRowGroups; ++g) widen(s[g], step.p[g]);
   }
-  /// dP = dO V^T, beside other work.
+  /// dP = dO V^T, interleaved with other work.
   template <class Beside>
   SPARK_DEVICE void gradients(Step& step, Beside beside) {
 #pragma unroll
     for (int g = 0; g < kRowGroups; ++g) clear(step.dp[g]);
     multiply(team().d_o, 0, tiles_.values(), kept_[kProducts - 1], step.dp, beside);
   }
-  /// Both, for a pair of warps: one has S of all queries and one dP. Then each gets the other's for
-  /// its own group.
+  /// Both, for a pair of warps: one has S of all queries and one dP. Then each gets the other's
+  /// product for its own group.
   template <class Beside>
   SPARK_DEVICE void scores_and_gradients(Step& step, Beside beside) {
     const int part = share().part;
@@ -154,7 +154,7 @@ class BackwardWarp : public RelayingWarp<Config, Machine> {
     widen(s, step.p[0]);
   }
 
-  /// S = -inf where the mask hides a key of a step that it cuts.
+  /// S = -inf where the mask hides a key of a partial tile.
   SPARK_DEVICE void mask(int place, Step& step) {
     if constexpr (Config::kIsSparse) {
       mask_by_words(place, step);
@@ -163,7 +163,8 @@ class BackwardWarp : public RelayingWarp<Config, Machine> {
     }
   }
 
-  /// Which elements are dropped: block b of as many as the warp has groups, the last one last.
+  /// Which elements are dropped: draws block b of as many as the warp has groups, in ascending
+  /// order.
   SPARK_DEVICE void draw_dropout(int place, int b, Step& step) {
     if constexpr (Config::kHasDropout) {
       if constexpr (Config::kDrawsAnew) place = machine_.opaque(place);
@@ -247,7 +248,7 @@ class BackwardWarp : public RelayingWarp<Config, Machine> {
 
   SPARK_DEVICE Machine& machine() { return machine_; }
 
-  /// The team's warps meet, within a step and at its end.
+  /// Barriers of the team's warps, within a step and at its end.
   SPARK_DEVICE void meet(int place) {
     team_barrier<Config>(machine_);
     if constexpr (Config::kMeetsAnew) machine_.recompute_indices(place);
@@ -272,19 +273,19 @@ class BackwardWarp : public RelayingWarp<Config, Machine> {
     }
   }
 
-  /// dV += P^T dO or dK += dS^T Q, in FP32 whatever Config::kAccumulator is: sums in FP16 would
-  /// take registers besides these, and widening them the tensor cores' time.
+  /// dV += P^T dO or dK += dS^T Q, in FP32 whatever Config::kAccumulator is: FP16 sums would need
+  /// registers of their own, and widening them the tensor cores' time.
   SPARK_DEVICE void add_key_gradient(KeyGradient<Config>& gradient) {
     add_transposed_product<Config>(machine_, team(), member().member, gradient);
   }
 
-  /// What the teams have, added up, to global memory.
+  /// Adds up the teams' sums, and writes them to global memory.
   SPARK_DEVICE void write(int end_place, const KeyGradient<Config>& gradient) {
     if constexpr (!Config::kEndsAnew) machine_.recompute_indices(end_place);
     write_key_gradient(machine_, params_, tiles_, gradient);
   }
 
-  /// From the end of a head to the next: Q and dO of the team's first step there.
+  /// Moves on to the next head: loads Q and dO of the team's first step there.
   SPARK_DEVICE int begin_next_head(int place) {
     machine_.recompute_indices(place);
     const BackwardBlock here = restore_place(machine_, params_, tiles_);
@@ -336,7 +337,7 @@ class BackwardWarp : public RelayingWarp<Config, Machine> {
       }
     }
   }
-  /// The same by the words of a cut tile.
+  /// S = -inf by the mask bits of a partial tile.
   SPARK_DEVICE void mask_by_words(int place, Step& step) {
     constexpr int kSharesOfWord = kSparseWordKeys / Config::kScoreKeys;
     static_assert(kSharesOfWord >= 1 || !Config::kIsSparse,
@@ -382,7 +383,7 @@ class BackwardWarp : public RelayingWarp<Config, Machine> {
     }
   }
 
-  /// Of K, V or both, as the warp has their products.
+  /// Loads this warp's chunks of K, V or both into registers, by which products it has.
   SPARK_DEVICE void keep_keys() {
     const auto place = Config::KeyTile::lane_place(
         Config::kScoreKeys * share().key_quarter + grid_operand_key(machine_.lane()), 0);
@@ -424,7 +425,7 @@ class BackwardWarp : public RelayingWarp<Config, Machine> {
         c, beside);
   }
 
-  /// Where a lane stores its quartets, in bytes from those of the first step, keys and team.
+  /// Where a lane stores its quartets, in bytes from the first step, key tile and team on.
   SPARK_DEVICE ProbabilityPlaces quartet_places() const {
     using Tiles = TeamTiles<Config>;
     ProbabilityPlaces places =
@@ -435,7 +436,7 @@ class BackwardWarp : public RelayingWarp<Config, Machine> {
     return places;
   }
 
-  /// Products that a warp has, S and dP or one of them.
+  /// How many products a warp computes: S and dP, or one of them.
   static constexpr int kProducts = 2 / Config::kScoreWarps;
   KeptKeys kept_[kProducts];
   QueryCursor<Config> cursor_;  // kKeepsCursor

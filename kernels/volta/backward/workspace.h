@@ -17,7 +17,7 @@ inline std::size_t all_workspace_rows(const Problem& problem) {
                              static_cast<std::uint64_t>(workspace_rows(problem.seqlen_q))});
 }
 
-/// A multiple of 1 KiB, so that the sums of dQ behind it are aligned like a fresh allocation.
+/// A multiple of 1 KiB, so that the sums of dQ after it are aligned like a fresh allocation.
 inline std::size_t statistics_bytes(const Problem& problem) {
   return saturating_product({all_workspace_rows(problem), sizeof(RowStatistics)});
 }

@@ -1,5 +1,5 @@
-// Where a warp of the forward kernel stands, how its block begins and how it ends: what its
-// schedules share.
+// Shared by the forward kernel's schedules: a warp's coordinates, and how a block begins and
+// ends.
 #pragma once
 
 #include "kernels/base/planted_fault.h"
@@ -10,7 +10,7 @@
 
 namespace sparkbench::volta {
 
-/// How far the groups of a warp's rows are apart.
+/// The distance between a warp's groups of rows.
 template <class Config>
 constexpr int groups_apart() {
   static_assert(!Config::kSpreadsRows || Config::kBlockM == kRowGroups * Config::kBlockN,
@@ -48,8 +48,8 @@ SPARK_DEVICE Range keys_of_group(Machine& machine, const ForwardParams& params) 
   return mask_of_block<Config>(machine, params).keys_of_any({first_row, first_row + kGridRows});
 }
 
-/// A tile of a pattern's list in one number, for there is a register for no more: its first key,
-/// whether it is cut (kCutTile), and which halves of it the warp sees (the highest two bits).
+/// A tile of a pattern's list in one number, because only one register is left: its first key,
+/// whether it is partial (kCutTile), and which halves of it the warp sees (the highest two bits).
 template <class Config, class Machine>
 SPARK_DEVICE int load_listed_tile(Machine& machine, const ForwardParams& params, int place) {
   const auto tile =
@@ -60,8 +60,8 @@ SPARK_DEVICE int load_listed_tile(Machine& machine, const ForwardParams& params,
 SPARK_DEVICE int halves_of_tile(int tile) {
   return static_cast<int>(static_cast<std::uint32_t>(tile) >> 30);
 }
-/// Where the block's sequence begins among the keys, and where those of it end that the block sees:
-/// all that a turn of the loop wants to know of both.
+/// Where the block's sequence begins among the keys, and the end of the keys that the block sees:
+/// all that an iteration of the loop needs of them.
 struct KeyWalk {
   int first_k, end;
 };
@@ -72,7 +72,7 @@ SPARK_DEVICE KeyWalk walk_of_block(Machine& machine, const ForwardParams& params
   return {walk.first, walk.end};
 }
 
-/// The chunk of K or V from which this lane copies a tile, whose first key is `first_key`.
+/// The chunk of K or V from which this lane copies the tile at `first_key`.
 template <class Config, class Machine>
 SPARK_DEVICE std::uint32_t staged_chunk(Machine& machine, const ForwardParams& params,
                                         const ChunkedView<const Half>& tensor, int first_k,
@@ -94,7 +94,7 @@ SPARK_DEVICE std::uint32_t staged_chunk(Machine& machine, const ForwardParams& p
   }
 }
 
-/// Behind the last key that is loaded: of those that the block sees, or of the sequence.
+/// The end of the keys that are loaded: of those that the block sees, or of the sequence.
 template <class Config, class Machine>
 SPARK_DEVICE int end_of_keys(Machine& machine, const ForwardParams& params, const KeyWalk& walk) {
   if constexpr (Config::kIsPacked) {
@@ -106,8 +106,8 @@ SPARK_DEVICE int end_of_keys(Machine& machine, const ForwardParams& params, cons
   }
 }
 
-/// A tile of K or V to registers, those of its keys that the block sees; all addresses are computed
-/// here, so that none takes a register around the loop. `walk` is of packed sequences alone.
+/// Loads a tile of K or V, those of its keys that the block sees, to registers. All addresses are
+/// computed here, so that none takes a register in the loop. Only varlen kernels read `walk`.
 template <class Config, class Machine>
 SPARK_DEVICE void load_keys(Machine& machine, const ForwardParams& params, const KeyWalk& walk,
                             const ChunkedView<const Half>& tensor, int first_key,
@@ -122,8 +122,8 @@ SPARK_DEVICE void load_keys(Machine& machine, const ForwardParams& params, const
       copies_last<Config, typename Config::StagedKeys>(machine, params));
 }
 
-/// The block's rows of Q to shared memory, where a warp's lie side by side. Each warp fills its
-/// own, as of every tile.
+/// Copies the block's rows of Q to shared memory, a warp's rows adjacent. Each warp fills its own
+/// rows, as of every tile.
 template <class Config, class Machine>
 SPARK_DEVICE void stage_queries(Machine& machine, const ForwardParams& params,
                                 typename Config::QueryTile& tile) {
@@ -144,8 +144,8 @@ SPARK_DEVICE void stage_queries(Machine& machine, const ForwardParams& params,
   q.store(machine, tile);
 }
 
-/// A copy of a value for each row that a lane holds. Where the values themselves are passed on,
-/// nvcc 11.8 makes other code, and kernels/volta/cycles.json is of this one.
+/// A copy of a value for each row that a lane holds. If the values themselves are passed on, nvcc
+/// 11.8 makes other code than kernels/volta/cycles.json measured.
 template <int kRows>
 SPARK_DEVICE void copy_rows(const float (&from)[kRows], float (&to)[kRows]) {
 #pragma unroll

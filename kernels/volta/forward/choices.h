@@ -1,13 +1,13 @@
-// What is chosen for each forward kernel by the cycle model: tables by what it accumulates in, by
-// the columns of its tiles, and by whether it has dropout.
+// Choices for each forward kernel by the cycle model: tables by accumulator, tile columns and
+// dropout.
 #pragma once
 
 #include "kernels/base/accumulator.h"
 
 namespace sparkbench::volta {
 
-/// What a forward kernel walks: sequences of one length, by long or by short blocks, packed ones,
-/// or the tiles of a pattern's list.
+/// Which key tiles a forward kernel visits: of equally long sequences, by long or by short blocks;
+/// of varlen ones; or of a pattern's tile list.
 enum class ForwardWalk { kLong, kShort, kPacked, kPattern };
 
 /// Without dropout, and with it.
@@ -16,7 +16,7 @@ struct DropoutChoices {
   Choice plain, dropout;
 };
 
-/// Of a kernel, by the columns of its tiles.
+/// A choice for each kernel, by the columns of its tiles.
 template <class Choice>
 struct ColumnChoices {
   DropoutChoices<Choice> d32, d64, d80, d96, d128, d256;

@@ -1,4 +1,4 @@
-// The forward kernel's tile sizes, and the shared memory that they ask for.
+// The forward kernel's tile sizes, and the shared memory that they need.
 #pragma once
 
 #include <type_traits>
@@ -15,17 +15,17 @@
 
 namespace sparkbench::volta {
 
-/// Whether tiles have no more room than their columns (tile/dense_tile.h).
+/// Whether tiles have no padding beyond their columns (tile/dense_tile.h).
 constexpr bool is_dense(int head_dim) { return head_dim == 80; }
 
-/// Warps of a block where an SM has 96 KiB of shared memory: two blocks an SM up to head_dim 80,
-/// one above, where a second copy of Q, K and V would not fit.
+/// Warps of a block on an SM with 96 KiB of shared memory: two blocks per SM up to head_dim 80, one
+/// above, where a second copy of Q, K and V would not fit.
 constexpr int forward_warps(int head_dim) { return head_dim <= 80 ? 4 : 8; }
 
-/// Warps of a block where an SM has 64 KiB (Turing).
+/// Warps of a block on an SM with 64 KiB (Turing).
 inline constexpr int kForwardWarpsOf64KiB = 4;
 
-/// Warps that share 32 rows: what one of them has of O is at most 128 columns.
+/// Warps that share 32 rows: each has at most 128 columns of O.
 constexpr int forward_column_warps(int head_dim) { return head_dim <= 128 ? 1 : 2; }
 
 /// Query rows of a block.
@@ -37,8 +37,8 @@ constexpr int forward_block_rows(int head_dim) {
 enum class KeyLoop {
   kTwoBuffers,            // of K and V
   kOneBuffer,             // of K and V
-  kHeldQueries,           // two buffers of K and V, Q in registers
-  kHeldQueriesOneBuffer,  // one of each, Q in registers
+  kHeldQueries,           // Q in registers (FA's Q_in_regs), two buffers of K and V
+  kHeldQueriesOneBuffer,  // Q in registers, one buffer of K and V
   kPieces,                // halves of K and of V, two buffers for all four
 };
 constexpr bool has_one_buffer(KeyLoop loop) {
@@ -48,9 +48,9 @@ constexpr bool holds_queries(KeyLoop loop) {
   return loop == KeyLoop::kHeldQueries || loop == KeyLoop::kHeldQueriesOneBuffer;
 }
 
-/// What asks least of the load-store unit: at head_dim 64 Q in registers; above, where shared
-/// memory has room for two tiles of 32 keys or one of 64, the latter. Where warps share rows K and
-/// V come in pieces, since there is no room for more.
+/// The loop that loads the load-store unit least. At head_dim 64 Q is in registers; above, one tile
+/// of 64 keys is preferred to two of 32, where shared memory has room for it. If warps share rows
+/// there is only room for K and V in pieces.
 constexpr KeyLoop forward_loop(int head_dim, int warps) {
   if (forward_column_warps(head_dim) > 1) return KeyLoop::kPieces;
   if (head_dim <= 64) return KeyLoop::kHeldQueries;
@@ -80,21 +80,20 @@ struct ForwardConfig {
   static constexpr bool kIsNarrow = kHeadDim <= 64;
   static constexpr bool kIsDense = is_dense(kHeadDim);
   static constexpr KeyLoop kLoop = kKeyLoop;
-  /// That 255 registers a thread and 96 KiB of shared memory allow: above 80 columns two where
-  /// half of a tile's K or V is at hand, and not more.
+  /// What 255 registers per thread and 96 KiB of shared memory allow: above 80 columns two blocks
+  /// if only half of a tile's K or V is resident.
   static constexpr int kBlocksPerSm =
       kIsNarrow || kIsDense || (kLoop == KeyLoop::kPieces && kColumnWarps == 1) ? 8 / kWarps : 1;
-  /// Whether a warp computes one half of a tile of which it sees no other: of patterns, and of
-  /// short blocks of 64 columns. Where warps share rows each has one half as it is.
+  /// Whether a warp skips the masked half of a tile: in block-sparse kernels, and short blocks of
+  /// 64 columns. Warps that share rows have one half each anyway.
   static constexpr bool kHasHalves = false;
   static constexpr int kBlockN = kLoop != KeyLoop::kTwoBuffers ? 64 : 32;
-  /// Whether a warp's two groups of rows are half a block apart, which is as far as a tile has
-  /// keys, rather than side by side. Of a tile that the mask hides from half of the rows each warp
-  /// then computes one group, where else half of the warps compute both, and the others wait for
-  /// them.
+  /// Whether a warp's two groups of rows are half a block apart (as many rows as a tile has keys),
+  /// not adjacent. If the mask then hides half of a tile's rows, each warp computes one group;
+  /// otherwise half of the warps would compute both, and the others wait for them.
   static constexpr bool kSpreadsRows = false;
-  /// Those of a tile whose scores a warp has, and the groups of rows that it has them of, of its
-  /// kRowGroups those from the first.
+  /// The tile's keys, and the groups of rows, for which a warp has scores; groups from kFirstGroup
+  /// on.
   static constexpr int kScoreKeys = kBlockN / kColumnWarps;
   static constexpr int kScoreGroups = kRowGroups, kFirstGroup = 0;
   static constexpr int kKeySteps = kScoreKeys / kGridColumns;
@@ -102,24 +101,25 @@ struct ForwardConfig {
   template <ForwardWalk kWalk>
   static constexpr int kEarlyStepsOf = early_steps(kWalk).of(kAccumulator, kHeadDim, kHasDropout);
   static constexpr int kEarlySteps = kEarlyStepsOf<ForwardWalk::kLong>;
-  /// How scores of a cut tile are hidden (cut_masks.h), and whether of all of its keys at once.
+  /// How scores of a partial tile are hidden (cut_masks.h), and whether for all of its keys at
+  /// once.
   template <ForwardWalk kWalk>
   static constexpr CutMask kCutMaskOf = cut_masks_of(kWalk).of(kAccumulator, kHeadDim, kHasDropout);
   static constexpr CutMask kCutMask = kCutMaskOf<ForwardWalk::kLong>;
   static constexpr bool kCutsWholeTiles = kLoop == KeyLoop::kPieces;
-  /// Whether a register is left for the order of a head's blocks; else each tile compares it in
-  /// place.
+  /// Whether a register is left for the order of a head's blocks; otherwise each tile compares the
+  /// parameter itself.
   static constexpr bool kKeepsTileOrder =
       !kHasDropout || kAccumulator == Accumulator::kFp16 || kHeadDim < 64 || kIsDense;
-  /// Whether the offset of the dropout mask is loaded behind the products of S, and not where the
-  /// mask is drawn.
+  /// Whether the dropout offset is loaded after the products of S instead of where the mask is
+  /// drawn.
   static constexpr bool kAsksForOffsetEarly =
       kHasDropout && kLoop == KeyLoop::kOneBuffer && !kIsDense;
-  /// Whether the warp meets around the row maxima and behind the first exponentials where Q is in
-  /// registers, and draws the mask behind the maxima: or the compiler moves parts of these into
-  /// each other, for which packed sequences leave too few registers.
+  /// Adds sync_warp() around the row maxima and after the first exponentials, and draws the dropout
+  /// mask after the maxima, in kernels with Q in registers. Otherwise the compiler interleaves
+  /// these, for which varlen kernels have too few registers.
   static constexpr bool kOrdersSoftmax = false;
-  /// Column groups of eight that a quad-pair holds of O.
+  /// Groups of eight columns of O that a quad-pair holds.
   static constexpr int kOutputGroups = kHeadDim / kColumnWarps / kGridColumns;
   using Layout = GridLayout<kAccumulator>;
   using Scale = ProbabilityScale<kAccumulator>;
@@ -128,7 +128,7 @@ struct ForwardConfig {
                                   SwizzledTile<kRows, kHeadDim>>;
   using QueryTile = Tile<kBlockM>;
   using KeyTile = Tile<kBlockN>;
-  /// With the room that a tile's rows have.
+  /// Includes the padding of a tile's rows.
   static constexpr int kTileColumns = 8 * QueryTile::kChunksPerRow;
   static_assert(kIsPadded || kTileColumns == kHeadDim, "no lane copies what is not there");
   using StagedKeys = StagedRows<KeyTile, kWarps>;
@@ -142,7 +142,7 @@ struct ForwardConfig {
 /// then these rows are that warp's own, for P.
 template <class Config>
 struct TwoBufferTiles {
-  /// Keys whose P a warp has here at once.
+  /// Keys whose P a warp stores at a time.
   static constexpr int kPassKeys = Config::kBlockN;
   using Probabilities = ProbabilityTile<kPassKeys>;
 
@@ -159,8 +159,8 @@ struct TwoBufferTiles {
   }
 };
 
-/// Once a block has read its K tile, each warp's rows of it, which this warp will fill anew, are
-/// that warp's own, for P of some keys after the other.
+/// Once a block has read its K tile, the rows of it that a warp will refill are that warp's own,
+/// for P of one chunk of keys after the other.
 template <class Config>
 struct OneBufferTiles {
   static constexpr int kPassKeys = 32;
@@ -178,8 +178,8 @@ struct OneBufferTiles {
   }
 };
 
-/// Two tiles of K and V or one, and for each warp P of its 32 queries, in the place of its Q before
-/// the loop, and of its O after it.
+/// One or two tiles of K and V. A warp's rows of Q hold its Q before the loop, P of its 32 queries
+/// in the loop, and its O after it.
 template <class Config>
 struct HeldQueryTiles {
   static constexpr int kPassKeys = 32;
@@ -197,18 +197,18 @@ struct HeldQueryTiles {
   }
 };
 
-/// Q, and two buffers in which the pieces of a tile of 64 keys take turns: K of the first half of
-/// the columns, K of the others, V of the first half of each warp's scores, V of the others. While
-/// a block works on a piece of V, the place of the next piece is free for P of its keys: of the
-/// warps that share rows, in the part of it that they fill then, and at first what two of them tell
-/// each other of rows.
+/// Q, and two buffers that the pieces of a tile of 64 keys use in turn: K of the first half of the
+/// columns, K of the others, V of the first half of each warp's scores, V of the others. While a
+/// block works on a piece of V, the next piece's buffer holds P of its keys, each pair of warps
+/// using the part that it refills. At first it also holds the row values that the two warps of a
+/// pair exchange.
 template <class Config>
 struct PieceTiles {
   static constexpr int kPassKeys = 32;
   using Probabilities = ProbabilityTile<kPassKeys>;
   using KeyPiece = SwizzledTile<Config::kBlockN, Config::kHeadDim / 2>;
   using ValuePiece = SwizzledTile<kPassKeys, Config::kHeadDim>;
-  /// Lane by lane, of each warp of a pair: a number for each row of its 16-row groups at most.
+  /// A value for each row of a warp's 16-row groups at most, by lane, for each warp of a pair.
   struct RowValues {
     Bits64 of_lane[Config::kColumnWarps][32];
   };
@@ -227,7 +227,8 @@ struct PieceTiles {
   typename Config::QueryTile q;
   Piece piece[2];
 
-  /// What the warps that share rows have of the free buffer, while the block works on V of `part`.
+  /// The part of the free buffer that belongs to the warps that share rows, while the block works
+  /// on V of `part`.
   SPARK_DEVICE WarpsPart& part_of_pair(int part, int pair) {
     constexpr int kBytes = Config::kColumnWarps * sizeof(Piece) / Config::kWarps;
     static_assert(sizeof(WarpsPart) <= kBytes,
@@ -245,7 +246,7 @@ using ForwardTiles = std::conditional_t<
                        std::conditional_t<Config::kLoop == KeyLoop::kPieces, PieceTiles<Config>,
                                           HeldQueryTiles<Config>>>>;
 
-/// O of 16-row group g of a warp, its share of columns, in the place of Q of its rows.
+/// A warp's columns of O for 16-row group g, over Q of its rows.
 template <class Config>
 using WarpOutputTile =
     std::conditional_t<Config::kIsDense, typename Config::template Tile<kGridRows>,

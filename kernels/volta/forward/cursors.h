@@ -1,5 +1,5 @@
-// Where a lane's parts of the tiles of the forward kernel's key loop are, in global and in shared
-// memory: addresses, and what keeps the compiler from spending registers on them.
+// A lane's addresses, in global and in shared memory, in the forward kernel's key loop, and what
+// keeps the compiler from spending registers on them.
 #pragma once
 
 #include "kernels/volta/forward/block.h"
@@ -13,9 +13,8 @@ SPARK_DEVICE Tile& from_row(Tile& tile, int row) {
   return *reinterpret_cast<Tile*>(rows);
 }
 
-/// Everything computed anew wherever it is asked for: no register goes around the loop. With two
-/// buffers once a tile is enough; with one it is computed anew in each step, too, for then there
-/// are fewer registers.
+/// Recomputes everything wherever it is used: no register is live across iterations. With two
+/// buffers once per tile is enough; with one, which leaves fewer registers, also in each step.
 template <class Config>
 class AnewCursor {
  public:
@@ -32,18 +31,18 @@ class AnewCursor {
   SPARK_DEVICE void begin_tile(Machine& machine) {
     machine.recompute_indices();
   }
-  /// Before a tile is loaded or stored.
+  /// Call it before a tile is loaded or stored.
   template <class Machine>
   SPARK_DEVICE void begin_copy(Machine& machine) {
     if constexpr (kBuffers == 1) machine.recompute_indices();
   }
   SPARK_DEVICE void advance(const ForwardParams& /*params*/) {}
-  /// Of K and V, for the tile from first_key on.
+  /// The buffer of K and V for the tile from first_key on.
   SPARK_DEVICE int buffer(int first_key) const {
     return kBuffers == 1 ? 0 : (first_key / Config::kBlockN) & 1;
   }
 
-  /// Where the keys end that the block sees.
+  /// The end of the keys that the block sees.
   template <class Machine>
   SPARK_DEVICE int end_of_block(Machine& machine, const ForwardParams& params) const {
     if constexpr (Config::kIsPacked) {
@@ -68,7 +67,7 @@ class AnewCursor {
     staged.store(machine, tile);
   }
 
-  /// S += Q K^T, of keys first_row and on of the tile: 0 or 32.
+  /// S += Q K^T, for keys first_row (0 or 32) and on of the tile.
   template <class Machine, int kSteps>
   SPARK_DEVICE void multiply_keys(
       Machine& machine, Tiles& tiles, int buffer,
@@ -77,7 +76,7 @@ class AnewCursor {
     matmul_scores<Config::kAccumulator>(machine, tiles.q, kWarpRows * machine.warp(),
                                         from_row(tiles.k[buffer], first_row), score);
   }
-  /// P of steps first_step.. as those of a pass.
+  /// Stores P of steps first_step.. as those of a chunk.
   template <class Machine, int kSteps>
   SPARK_DEVICE void store_probabilities(Machine& machine, Tiles& tiles, int buffer, int pass, int g,
                                         const PackedProbabilities<kSteps>& packed,
@@ -85,7 +84,7 @@ class AnewCursor {
     packed.template store<Config::kAccumulator>(
         machine, *tiles.probabilities(buffer, machine.warp(), pass, g), first_step);
   }
-  /// sum += P V, P of a pass, for columns 32 * first_block and on; V's keys as of S.
+  /// sum += P V for a chunk of P and columns 32 * first_block and on. V's keys begin as in S.
   template <class Machine, Accumulator kSum, int kColumnGroups>
   SPARK_DEVICE void multiply_probabilities(
       Machine& machine, Tiles& tiles, int buffer, int pass, int first_step, int first_block,
@@ -97,11 +96,11 @@ class AnewCursor {
                                first_step);
   }
 
-  KeyWalk walk_;  // packed sequences only
+  KeyWalk walk_;  // varlen only
 };
 
-/// What a lane's addresses derive from in one register each, opaque: another chunk is one
-/// instruction, another buffer one more. Q is in registers, and P in its place.
+/// Keeps what a lane's addresses derive from in one register each, opaque to the compiler: another
+/// chunk costs one instruction, another buffer one more. Q is in registers; P overlays its tile.
 template <class Config>
 class HeldCursor {
  public:
@@ -110,7 +109,7 @@ class HeldCursor {
   using KeyTile = typename Config::KeyTile;
   static constexpr bool kHasOneBuffer = Tiles::kBuffers == 1;
 
-  /// Before the first tile, whose Q, K and V are in shared memory.
+  /// Call it before the first tile, once its Q, K and V are in shared memory.
   template <class Machine>
   SPARK_DEVICE void start(Machine& machine, const ForwardParams& params, Tiles& tiles,
                           const KeyWalk& walk, int first_key) {
@@ -145,7 +144,7 @@ class HeldCursor {
   }
   template <class Machine>
   SPARK_DEVICE void begin_copy(Machine& /*machine*/) {}
-  /// From one tile to the next.
+  /// Moves on to the next tile.
   SPARK_DEVICE void advance(const ForwardParams& params) {
     constexpr int kOtherBuffer = kHasOneBuffer ? 0 : sizeof(KeyTile);
     k_.offset_bytes ^= kOtherBuffer;
@@ -155,9 +154,9 @@ class HeldCursor {
     k_chunk_ += static_cast<std::uint32_t>(Config::kBlockN) * params.k.row;
     v_chunk_ += static_cast<std::uint32_t>(Config::kBlockN) * params.v.row;
   }
-  SPARK_DEVICE int buffer(int /*first_key*/) const { return 0; }  // the places tell it
+  SPARK_DEVICE int buffer(int /*first_key*/) const { return 0; }  // the offsets include it
 
-  /// Where the keys end that the block sees.
+  /// The end of the keys that the block sees.
   template <class Machine>
   SPARK_DEVICE int end_of_block(Machine& machine, const ForwardParams& params) const {
     return keys_of_block<Config>(machine, params).end;
@@ -220,7 +219,7 @@ class HeldCursor {
     }
     machine.sync_warp();
   }
-  /// The tile from first_key on: the one after this one.
+  /// Loads the tile from first_key on: the one after this one.
   template <class Machine>
   SPARK_DEVICE void load(Machine& machine, const ChunkedView<const Half>& tensor,
                          std::uint32_t chunk, int first_key, Staged& staged) const {
@@ -232,7 +231,7 @@ class HeldCursor {
   typename KeyTile::LanePlace k_, v_;   // its operands, from tiles.k[0] and v[0] on: this tile's
   typename KeyTile::LanePlace staged_;  // what it copies: the next tile's
   ProbabilityPlaces p_;                 // from those of warp 0 on
-  std::uint32_t k_chunk_, v_chunk_;     // the first that it copies of the next tile; of a pattern,
+  std::uint32_t k_chunk_, v_chunk_;     // the first that it copies of the next tile; block-sparse:
                                         // of the sequence's first
   int staged_end_;  // keys of the block that the lane copies, less its first of a tile
   Bits128 q_[kRowGroups][Config::QueryTile::kChunks];

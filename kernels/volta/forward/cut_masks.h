@@ -1,19 +1,19 @@
-// How a kernel hides scores of a tile that its mask's bounds cut, in one of two forms with the same
-// scores at the end. *By words*: 32 keys of each row as bits, of all of a warp's tile. *By ends*:
-// the keys before a row's first by a comparison each, and those behind its last, of each 32 keys
-// that have such keys, which most tiles have on one side alone. By ends takes fewer instructions.
-// But the compiler takes each for another program, so each kernel was measured in both forms, and
-// has the faster by the cycle model. Packed sequences have words.
+// How a kernel hides scores of a partial tile, in one of two forms with the same result. *By
+// words*: mask bits for 32 keys of each row, for all of a warp's tile. *By ends*: one comparison
+// each with the row's first and last key, only for those 32 keys in which rows begin or end, which
+// in most tiles is one side. By ends takes fewer instructions, but the compiler schedules the two
+// forms differently. So each kernel was measured in both, and has the faster one by the cycle
+// model. Varlen kernels use words.
 #pragma once
 
 #include "kernels/volta/forward/choices.h"
 
 namespace sparkbench::volta {
 
-/// The form; and whether the mask stands before what a loop has between a tile's last scores and
-/// their maxima: the loads of V where K and V have one buffer, whose registers a mask wants too, or
-/// the store of V's first piece where they come in pieces. The loops with two buffers have one
-/// place for it.
+/// The form; and whether the mask comes before what a loop does between a tile's last scores and
+/// their maxima: the loads of V with one buffer of K and V (they compete for registers with the
+/// mask), or the store of V's first piece if they come in pieces. Loops with two buffers have only
+/// one position.
 struct CutMask {
   bool is_by_ends, precedes_values;
 };
@@ -33,7 +33,7 @@ inline constexpr KernelChoices<CutMask> kOfShort = {
 inline constexpr ColumnChoices<CutMask> kWordsOfAllColumns = {kAllWords, kAllWords, kAllWords,
                                                               kAllWords, kAllWords, kAllWords};
 inline constexpr KernelChoices<CutMask> kOfPacked = {kWordsOfAllColumns, kWordsOfAllColumns};
-// Of patterns cut tiles have their words in memory: what is chosen is the place alone.
+// Partial tiles of patterns have their mask bits in memory: only the position is chosen.
 inline constexpr KernelChoices<CutMask> kOfPatterns = {
     {kAllWords, kAllWords, kAllWords, kAllWords, kAllWordsFirst, kAllWords}, kWordsOfAllColumns};
 }  // namespace cut_masks
@@ -45,7 +45,7 @@ constexpr const KernelChoices<CutMask>& cut_masks_of(ForwardWalk walk) {
                                         : cut_masks::kOfPatterns;
 }
 
-/// Keys that by ends have branches of their own.
+/// Keys that have branches of their own by ends.
 inline constexpr int kCutKeys = 32;
 
 }  // namespace sparkbench::volta

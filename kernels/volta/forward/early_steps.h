@@ -1,14 +1,14 @@
-// How many key steps, of 16 keys, of a tile a forward kernel exponentiates before P V starts. Those
-// of the others overlap with it, but keep scores in registers. The compiler takes each for another
-// program, so that neither more nor fewer are better in general: each was measured with one to four
-// of them, and is the fastest by the cycle model of those that spill least.
+// How many key steps, of 16 keys, of a tile a forward kernel exponentiates before P V starts. The
+// other steps overlap with P V, but keep scores in registers. Neither more nor fewer are better in
+// general, because the compiler schedules each differently: each kernel was measured with one to
+// four, and has the fastest by the cycle model of those that spill least.
 #pragma once
 
 #include "kernels/volta/forward/choices.h"
 
 namespace sparkbench::volta {
 
-/// Of tiles that a kernel has not, and of the loop with two buffers of K and V, which has P at
+/// For tiles that do not exist, and for the loop with two buffers of K and V, which computes P at
 /// once.
 inline constexpr DropoutChoices<int> kNoEarlySteps = {4, 4};
 

@@ -1,6 +1,5 @@
-// What a warp of the forward kernel does with half of a tile, 32 keys, where it sees no others of
-// it: the verbs of a tile for a half, and where the mask is bounds which tiles these are.
-// schedules.h puts them in order.
+// A warp's steps in the forward kernel with half of a tile, 32 keys, if it sees only that half;
+// and for masks with bounds, which tiles these are. schedules.h puts the steps in order.
 #pragma once
 
 #include "kernels/volta/forward/piece_steps.h"
@@ -17,7 +16,7 @@ struct HalfOf : Config {
   static constexpr int kKeySteps = kScoreKeys / kGridColumns;
 };
 
-/// The verbs of Base for a half, of a warp that has all keys of its rows.
+/// The steps of Base for a half, for a warp that has all keys of its rows.
 template <class Config, class Base>
 class HalfWarp : public Base {
  public:
@@ -41,7 +40,7 @@ class HalfWarp : public Base {
   using Base::row_maxima;
 };
 
-/// Where K and V come in pieces.
+/// For K and V in pieces.
 template <class Config, class Machine>
 class HalfPieceWarp : public HalfWarp<Config, PieceWarp<Config, Machine>> {
  public:
@@ -52,7 +51,7 @@ class HalfPieceWarp : public HalfWarp<Config, PieceWarp<Config, Machine>> {
   SPARK_DEVICE void add_scores(int part, int half, HalfTile& tile) {
     this->template multiply_keys<Config>(part, kHalfKeys * half, tile.score);
   }
-  /// P of a half to where the warp finds it, while the block works on that half of V.
+  /// P of a half, stored while the block works on that half of V.
   SPARK_DEVICE void store_probabilities(int half, const HalfTile& tile) {
     this->store_packed(half, 0, tile);
   }
@@ -60,7 +59,7 @@ class HalfPieceWarp : public HalfWarp<Config, PieceWarp<Config, Machine>> {
   using Base::store_probabilities;
 };
 
-/// Where they come as a whole.
+/// For whole tiles of K and V.
 template <class Config, class Machine>
 class HalfTileWarp : public HalfWarp<Config, ForwardWarp<Config, Machine>> {
  public:
@@ -86,7 +85,7 @@ class HalfTileWarp : public HalfWarp<Config, ForwardWarp<Config, Machine>> {
   using Base::scores;
 };
 
-/// A warp that sees a range of keys: half of a tile is the first of its tiles or the last.
+/// A warp that sees a range of keys: only its first and its last tile can be half.
 template <class Config, class Machine>
 class RangeHalfWarp : public HalfTileWarp<Config, Machine> {
  public:
@@ -94,7 +93,7 @@ class RangeHalfWarp : public HalfTileWarp<Config, Machine> {
   using Base::Base;
   using typename Base::HalfTile;
 
-  /// Whether the first of its tiles is `first_key`'s, and it sees the second half alone.
+  /// Whether `first_key` begins its first tile, of which it sees only the second half.
   SPARK_DEVICE bool begins_with_half(int first_key) const {
     return first_key < this->end_of_warp() && this->keys_of_warp().begin >= first_key + kHalfKeys;
   }

@@ -1,5 +1,5 @@
-// What two warps that share rows tell each other of them, by shared memory: above 128 columns,
-// where each has the scores of half of a tile's keys (piece_steps.h).
+// The exchange between two warps that share rows, through shared memory: above 128 columns, where
+// each has the scores of half of a tile's keys (piece_steps.h).
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace sparkbench::volta {
 
-/// What two warps that share rows combine of each row: CombineWarps of shared_rows.h.
+/// Combines each row's value over the two warps that share it: CombineWarps of shared_rows.h.
 template <class Config, class Machine>
 class PairCombine {
  public:
@@ -41,7 +41,7 @@ class PairCombine {
   RowValues& place_;
 };
 
-/// Rows whose largest scores other warps have a part of: what TileSoftmax takes for its Rows.
+/// Rows whose maxima need other warps' keys too: what TileSoftmax takes as its Rows.
 template <class Rows, class CombineWarps>
 struct CombinedRows {
   Rows& rows;

@@ -1,13 +1,13 @@
-// What a warp of the forward kernel does besides where the mask is a pattern: its tiles come from a
-// list, and a cut tile is masked by words of bits. schedules.h puts them in order.
+// A warp's additional steps in the forward kernel for a block-sparse mask: its tiles come from a
+// list, and a partial tile is masked by mask bits. schedules.h puts the steps in order.
 #pragma once
 
 #include "kernels/volta/forward/half_steps.h"
 
 namespace sparkbench::volta {
 
-/// S = -inf where the words of `tile`, if it is cut, hide a key: of kSteps steps of the warp's
-/// rows, whose keys are those of its words from `first_word` on.
+/// S = -inf where the mask bits of `tile`, if it is partial, hide a key: for kSteps steps of the
+/// warp's rows, whose mask bits begin at word `first_word`.
 template <class Config, int kSteps, class Machine>
 SPARK_DEVICE void hide_by_words(Machine& machine, const ForwardParams& params, int tile, int place,
                                 int first_word,
@@ -29,7 +29,7 @@ SPARK_DEVICE void hide_by_words(Machine& machine, const ForwardParams& params, i
   }
 }
 
-/// A warp whose tiles a list tells, and which halves of them it sees.
+/// A warp whose tiles, and the halves of them that it sees, come from a list.
 template <class Config, class Base>
 class ListedWarp : public Base {
  public:
@@ -38,12 +38,12 @@ class ListedWarp : public Base {
 
   using Base::Base;
 
-  /// Whether there is this tile, and not the end of the block's list.
+  /// Whether this tile exists, or the block's list has ended.
   SPARK_DEVICE bool has_tile() const { return this->key_of(0) < this->end_of_block(); }
   SPARK_DEVICE int halves_seen() const { return halves_of_tile(this->tile_); }
-  /// Whether the warp computes this tile whole; behind the list's end it does not. Above 64 columns
-  /// by a vote, which is faster there: it tells the compiler that lanes agree, where of what memory
-  /// says it takes them to differ, and has them meet in each turn of a loop.
+  /// Whether the warp computes this tile whole; false after the list's end. Above 64 columns by a
+  /// vote, which is faster there: it tells the compiler that lanes agree, which it cannot know of
+  /// loaded data, and makes them converge in each iteration of a loop.
   SPARK_DEVICE bool computes_whole() const {
     const int halves = halves_seen();
     const bool is_whole = Config::kHasHalves ? halves == kBothHalves : halves != 0;
@@ -51,7 +51,7 @@ class ListedWarp : public Base {
     return this->machine_.ballot(is_whole) != 0;
   }
 
-  /// S = -inf where the words of a cut tile hide a key.
+  /// S = -inf where the mask bits of a partial tile hide a key.
   SPARK_DEVICE void mask(int place, Tile& tile) {
     hide_by_words<Config, Config::kKeySteps>(this->machine_, this->params_, this->tile_, place, 0,
                                              tile.score);

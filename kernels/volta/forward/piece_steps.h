@@ -1,11 +1,11 @@
 // The steps of the forward kernel whose K and V come in pieces, each once. schedules.h puts them in
 // order.
 //
-// Up to 128 columns a warp has its 32 rows alone. Above, O of 32 rows has as many columns as two
-// warps have registers for. So two warps, a pair, share 32 rows: of a tile's 64 keys each has the
-// scores of 32, of O each has 128 columns. Once a tile they tell each other the largest scores of
-// rows, and for each piece of V their P, both by shared memory. A barrier of the two warps stands
-// between, and before they fill this memory anew.
+// Up to 128 columns a warp has 32 rows of its own. Above, O of 32 rows needs the registers of two
+// warps. So a pair of warps shares 32 rows: each has the scores of 32 of a tile's 64 keys, and 128
+// columns of O. Through shared memory they exchange the row maxima once per tile, and their P for
+// each piece of V. A barrier of the two warps follows each exchange, and precedes the next use of
+// this memory.
 #pragma once
 
 #include "kernels/tile/dropout.h"
@@ -16,9 +16,8 @@
 
 namespace sparkbench::volta {
 
-/// A tile of which one of a warp's groups of rows alone sees some, as a Config of its verbs. By the
-/// cycle model it is fastest with as few exponentials early as a piece of V asks for, and with a
-/// mask by ends.
+/// The Config for a tile that only one of a warp's groups of rows sees. By the cycle model it is
+/// fastest with as few early exponentials as a piece of V needs, and with a mask by ends.
 template <class Config, int kGroup>
 struct GroupOf : Config {
   static constexpr int kScoreGroups = 1, kFirstGroup = kGroup;
@@ -26,14 +25,14 @@ struct GroupOf : Config {
   static constexpr CutMask kCutMask = cut_masks::kEndsFirst;
 };
 
-/// Of patterns only: the tile that is loaded, as load_listed_tile() has it.
+/// Only for patterns: the loaded tile, as load_listed_tile() returns it.
 struct LoadedTile {
   int tile_;
 };
 struct NoLoadedTile {};
 
-/// A warp of this kernel, with its rows alone or half of a pair. As ForwardWarp (steps.h), it
-/// locates everything anew.
+/// A warp of this kernel, with rows of its own or half of a pair. Like ForwardWarp (steps.h), it
+/// recomputes its block's coordinates in each step.
 template <class Config, class Machine>
 class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, NoLoadedTile> {
  public:
@@ -44,7 +43,7 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
   using StagedValues = StagedRows<ValuePiece, Config::kWarps>;
   using Tile = ScoreTile<Config>;
   using Softmax = SoftmaxOf<Config>;
-  /// Whether no other warp has rows of this one.
+  /// Whether no other warp has this warp's rows.
   static constexpr bool kIsAlone = Config::kColumnWarps == 1;
   /// Key steps of its scores that a piece of V has.
   static constexpr int kPieceSteps = Config::kKeySteps / 2;
@@ -87,12 +86,12 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
     staged.store(machine_, tiles_.piece[part].v);
   }
 
-  /// Once all of a tile is loaded: which one is next, where a list tells it.
+  /// Called once all of a tile is loaded: finds the next one, where a list tells it.
   SPARK_DEVICE void begin_next(int next_key) {
     if constexpr (Config::kIsSparse) find_tile(next_key);
   }
 
-  /// All that a tile which no row of the warp sees asks of it.
+  /// A warp's work for a tile that none of its rows see: its rows of K and V, for the other warps.
   SPARK_DEVICE void stage_for_others(int first_key) {
     StagedKeys k;
     StagedValues v;
@@ -111,7 +110,7 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
     end_piece();
   }
 
-  /// Verbs of a tile, of both groups of rows or of one: Of is Config or its GroupOf.
+  /// The steps of a tile, for both groups of rows (`Of` is Config) or for one (its GroupOf).
   ///
   /// S += Q K^T over the columns of a piece of K.
   template <class Of>
@@ -119,7 +118,7 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
     multiply_keys<Of>(part, 0, tile.score);
   }
 
-  /// S = -inf where the mask hides a key of a tile that it cuts.
+  /// S = -inf where the mask hides a key of a partial tile.
   template <class Of>
   SPARK_DEVICE void mask(int first_key, ScoreTile<Of>& tile) {
     const Range seen = Config::kIsPacked ? all_seen_ : all_seen();
@@ -136,7 +135,7 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
     draw(first_key, 0, tile.dropout, Of::kFirstGroup);
   }
 
-  /// m = rowmax(m, S), of all warps' keys.
+  /// m = rowmax(m, S), over all warps' keys.
   template <class Of>
   SPARK_DEVICE SoftmaxOf<Of> row_maxima(const ScoreTile<Of>& tile) {
     if constexpr (kIsAlone) {
@@ -159,7 +158,7 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
     rows_.add(machine_, softmax.sum);
   }
 
-  /// P of the keys of a piece of V to where the warps that share rows find it.
+  /// Stores P of the keys of a piece of V, for the warps that share rows.
   template <class Of>
   SPARK_DEVICE void store_probabilities(int part, const ScoreTile<Of>& tile) {
     store_packed(part, kPieceSteps * part, tile);
@@ -171,13 +170,13 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
     rescale_rows<Of>(machine_, softmax, o_);
   }
 
-  /// O += P V of a piece.
+  /// O += P V for a piece.
   template <class Of = Config>
   SPARK_DEVICE void add_values(int part) {
     multiply<Of>(part, 0, scored_groups<Of>(o_));
   }
 
-  /// The warps that share rows meet, and the block: each piece ends so.
+  /// The barriers of the warps that share rows, and of the block, which end each piece.
   SPARK_DEVICE void meet() {
     if constexpr (kIsAlone) {
       machine_.sync_warp();
@@ -212,7 +211,7 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
   SPARK_DEVICE Range keys_of_group() const {
     return volta::keys_of_group<Config, kGroup>(machine_, params_);
   }
-  /// The first tile that its second group sees, or where the warp's tiles end.
+  /// The first tile that the warp's second group sees, or the end of the warp's tiles.
   SPARK_DEVICE int first_of_later_rows() const {
     return least_of(first_tile<Config::kBlockN>(keys_of_group<1>()), end_of_warp());
   }
@@ -228,7 +227,8 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
   }
 
  protected:
-  /// Tiles of a pattern, as those of ForwardWarp. One is asked for no more once the next is known.
+  /// Loads a tile of a pattern, as ForwardWarp does. It is not used any more once the next is
+  /// loaded.
   SPARK_DEVICE void find_tile(int place) {
     this->tile_ = load_listed_tile<Config>(machine_, params_, place);
   }
@@ -241,7 +241,7 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
   }
   SPARK_DEVICE int end_of_block() const { return params_.mask.seqlen_k; }
 
-  /// S += Q K^T of a piece of K, of the warp's keys from first_row on.
+  /// S += Q K^T for a piece of K, for the warp's keys from first_row on.
   template <class Of, int kSteps>
   SPARK_DEVICE void multiply_keys(
       int part, int first_row,
@@ -260,8 +260,8 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
         tiles_.piece[part].k,
         KeyPiece::lane_place(first_score_key(first_row) + grid_operand_key(lane), 0), score);
   }
-  /// Which elements are dropped, of the warp's keys of a tile from `first` on, and of its rows from
-  /// those of a group on.
+  /// Which elements are dropped, for the warp's keys of a tile from `first` on, and its rows from
+  /// first_group on.
   template <class Dropout>
   SPARK_DEVICE void draw(int first_key, int first, Dropout& dropout, int first_group = 0) {
     if constexpr (Config::kHasDropout) {
@@ -295,8 +295,8 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
   SPARK_DEVICE int first_score_key(int first_key) const {
     return first_key + Config::kScoreKeys * half();
   }
-  /// The key, from the tile's first on, of a row of a piece of V: of each warp's scores the half
-  /// `part`.
+  /// The key, from the tile's first on, that a row of a piece of V has: half `part` of each warp's
+  /// scores.
   SPARK_DEVICE static int key_of_value_row(int row, int part) {
     constexpr int kKeys = kPieceSteps * kGridColumns;
     return Config::kScoreKeys * (row / kKeys) + kKeys * part + row % kKeys;
@@ -309,7 +309,7 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
         .keys_of_all(rows_of_warp<Config>(machine_, params_));
   }
 
-  /// The lane's rows from row `row` of a tile of keys on, of those that the block sees, and its
+  /// Loads the lane's rows from row `row` of a tile of keys on, those that the block sees, and its
   /// chunk of each.
   template <class Staged>
   SPARK_DEVICE void load(const ChunkedView<const Half>& tensor, int first_key, int row, int column,
@@ -334,7 +334,7 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
                            column < params_.head_chunks ? end : 0);
   }
 
-  /// sum += P V of a piece, for 32 * first_block and on of the warp's columns.
+  /// sum += P V for a piece, for the warp's columns from 32 * first_block on.
   template <class Of, Accumulator kSum, int kColumnGroups>
   SPARK_DEVICE void multiply(int part, int first_block,
                              AccumulatorFragment<kSum> (&sum)[Of::kScoreGroups][kColumnGroups]) {
@@ -357,9 +357,9 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
   Machine& machine_;
   const ForwardParams& params_;
   Tiles& tiles_;
-  KeyWalk walk_;     // packed sequences only
-  Range all_seen_;   // packed sequences only
-  int end_of_warp_;  // packed sequences only
+  KeyWalk walk_;     // varlen only
+  Range all_seen_;   // varlen only
+  int end_of_warp_;  // varlen only
   typename Config::Rows rows_;
   AccumulatorFragment<Config::kAccumulator> o_[kRowGroups][Config::kOutputGroups] = {};
 };

@@ -5,7 +5,7 @@
 //    1  Q and the first K and V tiles to shared memory
 //    2  for each tile of kBlockN keys that a row of the warp sees:
 //    3      S = Q K^T                                  tensor cores
-//    4      S = -inf where masked                      only tiles that the mask cuts
+//    4      S = -inf where masked                      only partial tiles
 //    5      m = rowmax(m, S)                           registers, FP32
 //    6      l += P = exp(S - m); P = 0 where dropped   registers, FP32
 //    7      P as fp16 to the warp's own shared memory
@@ -58,8 +58,8 @@ SPARK_DEVICE void attend_two_buffers(Warp& warp, int first_key) {
 }
 
 /// K and V have one buffer each, of 64 keys: Q is read from shared memory half as often as with two
-/// buffers of 32 keys, and 64 keys cost two barriers as there. Line 7 borrows K's place. Of short
-/// blocks of 64 columns Q is in registers, and line 7 has its place.
+/// buffers of 32 keys, and 64 keys cost two barriers as there. Line 7 overlays K. In short blocks
+/// of 64 columns Q is in registers, and line 7 overlays its tile.
 template <class Config, class Warp>
 SPARK_DEVICE void attend_one_buffer(Warp& warp, int first_key) {
   static_assert(Config::kEarlySteps <= Config::kKeySteps, "a tile has no more");
@@ -98,8 +98,8 @@ SPARK_DEVICE void attend_one_buffer(Warp& warp, int first_key) {
   warp.end_tile();
 }
 
-/// head_dim 64: a warp's 32 rows of Q fit in registers, are read from shared memory once, and P has
-/// their place there. K and V have two buffers, so a tile costs one barrier.
+/// head_dim 64: a warp's 32 rows of Q fit in registers and are read from shared memory once; P then
+/// overlays them. K and V have two buffers, so a tile costs one barrier.
 template <class Config, class Warp>
 SPARK_DEVICE void attend_held_queries(Warp& warp, int first_key) {
   static_assert(Config::kEarlySteps * kGridColumns >= ForwardTiles<Config>::kPassKeys &&
@@ -139,9 +139,9 @@ SPARK_DEVICE void attend_held_queries(Warp& warp, int first_key) {
   warp.end_tile();
 }
 
-/// head_dim above 128, and short blocks of 128: K and V have 64 keys a tile in four pieces, of
-/// which two fit beside Q, or beside Q of either of two blocks an SM. Each piece is multiplied
-/// while the next one is loaded, and costs a barrier. Line 7 borrows the place of the next piece.
+/// head_dim above 128, and short blocks of 128: K and V have 64 keys a tile in four pieces. Two
+/// pieces fit beside Q, or beside Q of each of two blocks per SM. Each piece is multiplied while
+/// the next one is loaded, and costs a barrier. Line 7 overlays the next piece's buffer.
 template <class Config, class Warp>
 SPARK_DEVICE void attend_pieces(Warp& warp, int first_key) {
   static_assert(
@@ -194,8 +194,8 @@ SPARK_DEVICE void attend_tile(Warp& warp, int first_key) {
   }
 }
 
-/// 32 keys of a tile of 64 of which the warp sees no others, in the order of attend_one_buffer and
-/// of attend_held_queries: as many barriers, and half of all else.
+/// The half of a tile of 64 keys that the warp sees, in the order of attend_one_buffer and of
+/// attend_held_queries: as many barriers, and half of all else.
 template <class Config, class Warp>
 SPARK_DEVICE void attend_half(Warp& warp, int place, int half) {
   constexpr bool kHasOneBuffer = has_one_buffer(Config::kLoop);
@@ -236,7 +236,8 @@ SPARK_DEVICE void attend_half(Warp& warp, int place, int half) {
   warp.end_tile();
 }
 
-/// The same in the order of attend_pieces, of warps that share no rows: each half has a piece of V.
+/// The same in the order of attend_pieces, for warps that share no rows: each half has a piece of
+/// V.
 template <class Config, class Warp>
 SPARK_DEVICE void attend_half_of_pieces(Warp& warp, int place, int half) {
   const int next_place = place + Config::kBlockN;
@@ -276,8 +277,8 @@ SPARK_DEVICE void attend_half_of_pieces(Warp& warp, int place, int half) {
   warp.end_piece();
 }
 
-/// The tile from first_key on, if it begins before `end`, of one group of the warp's rows: no other
-/// tile is that group's alone.
+/// The tile from first_key on, if it begins before `end`, for one group of the warp's rows. No
+/// other tile is seen by only that group.
 template <class Config, int kGroup, class Warp>
 SPARK_DEVICE void attend_group(Warp& warp, int end, int& first_key) {
   if (first_key >= end) return;
@@ -286,9 +287,9 @@ SPARK_DEVICE void attend_group(Warp& warp, int end, int& first_key) {
 }
 
 /// All tiles of a block: those that only rows before the warp's see, those that the warp sees, and
-/// those that only rows behind it do. The bounds are computed anew with each tile. Halves, and a
-/// tile of one group of rows, stand beside the loop over whole tiles, which is slower with a branch
-/// in it.
+/// those that only rows after it do. The bounds are recomputed with each tile. Half tiles, and a
+/// tile of one group of rows, stand outside the loop over whole tiles, which is slower with a
+/// branch in it.
 template <class Config, class Warp>
 SPARK_DEVICE void attend_range(Warp& warp) {
   constexpr int kKeys = Config::kBlockN;
@@ -335,7 +336,7 @@ SPARK_DEVICE void attend_range(Warp& warp) {
   }
 }
 
-/// The same of a pattern's tiles, which a list tells, and of them which halves the warp sees. Those
+/// The same for the tiles of a pattern's list, which tells also which halves the warp sees. Tiles
 /// that it computes whole have a loop of their own, where registers allow.
 template <class Config, class Warp>
 SPARK_DEVICE void attend_listed(Warp& warp) {

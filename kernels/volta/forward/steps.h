@@ -21,7 +21,7 @@ struct ScoreTile {
   PackedProbabilities<Config::kKeySteps> packed[kGroups];
 };
 
-/// What the scores of a tile become.
+/// The online softmax of a tile's scores.
 template <class Config>
 using SoftmaxOf =
     TileSoftmax<typename Config::Layout, kRowGroups, Config::kFirstGroup, Config::kScoreGroups>;
@@ -93,9 +93,9 @@ SPARK_DEVICE void rescale_rows(
                        rescale_output(machine, of_output.of, scored_groups<Config>(o)));
 }
 
-/// A warp of the forward kernel: what it carries from one tile of keys to the next, 32 rows, and
-/// what it can do with a tile. The block is located anew in each step: there is no register to keep
-/// its place in.
+/// A warp of the forward kernel: what it carries from one tile of keys to the next for its 32 rows,
+/// and what it can do with a tile. The block's coordinates are recomputed in each step: no register
+/// is left to keep them.
 template <class Config, class Machine>
 class ForwardWarp {
  public:
@@ -108,7 +108,7 @@ class ForwardWarp {
         params_(params),
         tiles_(machine.template shared<ForwardTiles<Config>>()) {}
 
-  /// Q and the first tile of K, and of V where this has two buffers, to shared memory.
+  /// Q and the first tile of K, and of V if it has two buffers, to shared memory.
   SPARK_DEVICE void stage_first_tiles(int first_key) {
     stage_queries<Config>(machine_, params_, tiles_.q);
     const int buffer = at_.buffer(first_key);
@@ -135,9 +135,9 @@ class ForwardWarp {
                     .keys_of_all(rows_of_warp<Config>(machine_, params_));
   }
 
-  /// K or V of a tile from global memory to registers, and from there to shared memory. Where there
-  /// is one buffer, K past the last tile is not loaded: what is stored then is nobody's, and the
-  /// branch keeps the compiler from moving exponentials behind it, where their sums would hold all
+  /// K or V of a tile from global memory to registers, and from there to shared memory. With one
+  /// buffer, K past the last tile is not loaded, and nothing reads what is stored then. The branch
+  /// also keeps the compiler from moving exponentials after it, where their sums would hold all
   /// scores in registers.
   SPARK_DEVICE void load_k(int first_key, Staged& staged) {
     at_.begin_copy(machine_);
@@ -160,7 +160,7 @@ class ForwardWarp {
     at_.begin_copy(machine_);
     at_.store(machine_, staged, tiles_.v[at_.buffer(first_key)]);
   }
-  /// All that a tile which no row of the warp sees asks of it: its rows of K and V, for the others.
+  /// A warp's work for a tile that none of its rows see: its rows of K and V, for the other warps.
   SPARK_DEVICE void stage_for_others(int first_key) {
     const int next_key = first_key + Config::kBlockN;
     Staged staged;
@@ -185,7 +185,7 @@ class ForwardWarp {
     at_.multiply_keys(machine_, tiles_, at_.buffer(first_key), tile.score);
   }
 
-  /// S = -inf where the mask hides a key of a tile that it cuts.
+  /// S = -inf where the mask hides a key of a partial tile.
   template <class Of>
   SPARK_DEVICE void mask(int first_key, ScoreTile<Of>& tile) {
     const Range seen = all_seen();
@@ -199,8 +199,8 @@ class ForwardWarp {
 
   /// Which elements of a tile are dropped.
   SPARK_DEVICE void draw_dropout(int first_key, Tile& tile) { draw(first_key, 0, tile.dropout); }
-  /// The same by the mask's offset, whose load from memory takes as long as a draw: asked for
-  /// before, it has come.
+  /// The same by an offset that load_dropout_offset() loaded earlier; the load takes as long as a
+  /// draw.
   SPARK_DEVICE void draw_dropout(int first_key, const DropoutOffset& offset, Tile& tile) {
     const ForwardBlock block = locate_block<Config>(machine_, params_);
     tile.dropout.draw(machine_, params_.dropout, offset, block.batch_head(params_),
@@ -220,7 +220,7 @@ class ForwardWarp {
   /// l of the whole tile.
   SPARK_DEVICE void add_sums(const Softmax& softmax) { rows_.add(machine_, softmax.sum); }
 
-  /// P of a pass, kPassKeys of the tile, to the warp's own shared memory.
+  /// P of a chunk of kPassKeys keys, to the warp's own shared memory.
   SPARK_DEVICE void store_pass(int first_key, int pass, const Tile& tile) {
 #pragma unroll
     for (int g = 0; g < kRowGroups; ++g) {
@@ -232,7 +232,7 @@ class ForwardWarp {
   /// O = rescale * O.
   SPARK_DEVICE void rescale(const Softmax& softmax) { rescale_rows<Config>(machine_, softmax, o_); }
 
-  /// O += P V for a pass.
+  /// O += P V for such a chunk.
   SPARK_DEVICE void multiply_pass(int first_key, int pass) {
     at_.multiply_probabilities(machine_, tiles_, at_.buffer(first_key), pass, kPassSteps * pass, 0,
                                o_);
@@ -251,7 +251,7 @@ class ForwardWarp {
     }
   }
 
-  /// A tile begins and ends. What derives from the lane's place is computed anew in between.
+  /// Beginning and end of a tile. Lane-dependent indices are recomputed in between.
   SPARK_DEVICE void begin_tile(int first_key) {
     at_.begin_tile(machine_);
     if constexpr (Config::kIsSparse) {
@@ -270,7 +270,8 @@ class ForwardWarp {
     return sparkbench::keys_of_block<Config>(machine_, params_);
   }
   SPARK_DEVICE Range keys_of_warp() const { return volta::keys_of_warp<Config>(machine_, params_); }
-  /// Where the latter end, and the tile after one of theirs: what every turn of the loop asks.
+  /// The end of the keys that the warp sees, and the warp's next tile: each iteration of the loop
+  /// needs them.
   SPARK_DEVICE int end_of_warp() const {
     if constexpr (Config::kIsPacked) {
       return end_of_warp_;
@@ -290,8 +291,8 @@ class ForwardWarp {
   static constexpr int kPassSteps = ForwardTiles<Config>::kPassKeys / kGridColumns;
   static constexpr int kPasses = Config::kKeySteps / kPassSteps;
 
-  /// The first key of this tile, and of the next one. Tiles of a pattern have places: its list
-  /// tells their keys.
+  /// The first key of this tile, and of the next one. Block-sparse tiles are counted by position;
+  /// the list has their keys.
   SPARK_DEVICE int key_of(int first_key) const {
     if constexpr (Config::kIsSparse) {
       return first_of_tile(tile_);
@@ -317,7 +318,7 @@ class ForwardWarp {
   }
   /// This tile's first column, as dropout counts.
   SPARK_DEVICE int column_of(int first_key) const { return key_of(first_key); }
-  /// Behind the block's last tile its list has one that begins there.
+  /// After the block's last tile its list has one that begins there.
   SPARK_DEVICE int end_of_block() const {
     if constexpr (Config::kIsSparse) {
       return params_.mask.seqlen_k;
@@ -339,9 +340,9 @@ class ForwardWarp {
   const ForwardParams& params_;
   ForwardTiles<Config>& tiles_;
   KeyCursor<Config> at_;
-  Range all_seen_;        // kHeldQueries and packed sequences only
-  int end_of_warp_;       // packed sequences only
-  int tile_, next_tile_;  // patterns only
+  Range all_seen_;        // kHeldQueries and varlen only
+  int end_of_warp_;       // varlen only
+  int tile_, next_tile_;  // block-sparse only
   typename Config::Rows rows_;
   AccumulatorFragment<Config::kAccumulator> o_[kRowGroups][Config::kOutputGroups] = {};
 };

@@ -1,6 +1,6 @@
 // The two products of attention for one warp of 32 rows, its quad-pairs a 2 x 2 grid. Two groups of
 // 16 rows share each B fragment that is loaded: shared memory delivers 128 bytes a clock, and with
-// one group alone these loads would take as long as the tensor cores.
+// only one group the loads would take as long as the tensor cores.
 #pragma once
 
 #include "kernels/volta/tile/probability_tile.h"
@@ -12,7 +12,7 @@ namespace sparkbench {
 inline constexpr int kRowGroups = 2;
 inline constexpr int kWarpRows = kRowGroups * kGridRows;
 
-/// Where a lane's operands of BTile's first keys are, for the product with A^T and with P.
+/// A lane's operand offset for BTile's first keys: in A B^T, and in P B.
 template <class BTile>
 SPARK_DEVICE typename BTile::LanePlace score_operand_place(int lane) {
   return BTile::lane_place(grid_operand_key(lane), 0);
@@ -23,7 +23,7 @@ SPARK_DEVICE typename BTile::LanePlace output_operand_place(int lane) {
       8 * ((lane >> 1) & 1) + (lane & 1),
       BTile::kColumnHalfChunks * grid_column_half(lane) + BTile::kLaneHalfChunks * (lane >> 4));
 }
-/// The same of half a block of columns: 8 bytes of a chunk.
+/// The same for half a block of columns: 8 bytes of a chunk.
 template <class BTile>
 SPARK_DEVICE typename BTile::LanePlace half_block_place(int lane) {
   auto place = BTile::lane_place(8 * ((lane >> 1) & 1) + (lane & 1), lane >> 4);
@@ -31,12 +31,12 @@ SPARK_DEVICE typename BTile::LanePlace half_block_place(int lane) {
   return place;
 }
 
-/// C += A B^T over kChunks chunks of columns, B rows (keys) in grid order: c[g][s] is rows 16g..
-/// and the 16 keys of step s. load_a(g, chunk) gives a lane's chunk of A's rows 16g.., load_b(s,
-/// chunk) of B's step s. Successive products go to different accumulators: one that waits for its
-/// predecessor leaves the tensor cores idle. beside(chunk) is work of other units, in pieces of
-/// which each follows the products of a chunk: the compiler would leave all of it before them or
-/// behind them.
+/// C += A B^T over kChunks chunks of columns, with B's rows (keys) in grid order: c[g][s] is rows
+/// 16g.. and the 16 keys of step s. load_a(g, chunk) returns a lane's chunk of A's rows 16g..,
+/// load_b(s, chunk) of B's step s. Successive products go to different accumulators, because one
+/// that waits for its predecessor leaves the tensor cores idle. beside(chunk) is work for other
+/// units, a piece after each chunk's products: the compiler would move all of it before or after
+/// them.
 template <Accumulator kAccumulator, int kChunks, Operand kHeld = Operand::kA, class Machine,
           class LoadA, class LoadB, int kGroups, int kSteps, class Beside>
 SPARK_DEVICE void matmul_chunks_beside(Machine& machine, LoadA load_a, LoadB load_b,
@@ -86,7 +86,7 @@ SPARK_DEVICE void matmul_scores_beside(Machine& machine, LoadA load_a, BTile& b,
       c, beside);
 }
 
-/// The same with nothing beside.
+/// The same without other work.
 template <Accumulator kAccumulator, Operand kHeld = Operand::kA, class Machine, class LoadA,
           class BTile, int kGroups, int kSteps>
 SPARK_DEVICE void matmul_scores(Machine& machine, LoadA load_a, BTile& b,
@@ -110,20 +110,20 @@ SPARK_DEVICE void matmul_scores(Machine& machine, ATile& a, int a_first_row, BTi
       b, score_operand_place<BTile>(lane), c);
 }
 
-/// Half a block of 32 columns: half_block_place() of it, and its first chunk.
+/// Half a block of 32 columns: its half_block_place(), and its first chunk.
 template <class BTile>
 struct HalfBlock {
   typename BTile::LanePlace place;
   int chunk;
 };
 
-/// C += P B for columns 32 * first_block and on of B, kBlocks times 32. P [16 kGroups, kKeys], of
-/// which load_p(g, chunk) gives load_probabilities() of rows 16g... B's rows are the keys in plain
-/// order, P's first of them the row 16 * first_step. c[g][2u + f] is rows 16g.. and, of block
-/// first_block + u and quad-pair column half c, element n: column 16c + 8(n >> 2) + 4f + (n & 3),
-/// or of a DenseTile 8c + 16(n >> 2) + 4f + (n & 3): a lane's 128-bit load is the operand of both
-/// f. c[g][2 kBlocks] has `half_block` where that is asked for, element n its column 8(n >> 2) + 4c
-/// + (n & 3). (store_output of output_tile.h puts the columns right.)
+/// C += P B for 32 kBlocks columns of B from column 32 * first_block on. P is [16 kGroups, kKeys];
+/// load_p(g, chunk) returns load_probabilities() of rows 16g... B's rows are the keys in plain
+/// order, and P's first key is row 16 * first_step. c[g][2u + f] has rows 16g... In block
+/// first_block + u and quad-pair column half c, its element n is column 16c + 8(n >> 2) + 4f + (n &
+/// 3), or with a DenseTile 8c + 16(n >> 2) + 4f + (n & 3): a lane's 128-bit load is the operand of
+/// both f. With kHasHalfBlock, c[g][2 kBlocks] has `half_block`, its element n being column 8(n >>
+/// 2) + 4c + (n & 3). (store_output of output_tile.h puts the columns in order.)
 template <Accumulator kAccumulator, int kKeys, int kBlocks, bool kHasHalfBlock = false,
           class Machine, class LoadP, class BTile, int kGroups, int kColumnGroups>
 SPARK_DEVICE void matmul_probabilities(
@@ -169,7 +169,8 @@ SPARK_DEVICE void matmul_probabilities(
   }
 }
 
-/// The same, P in shared memory, and all of c: an odd number has the half block behind all blocks.
+/// The same with P in shared memory, for all of c. If kColumnGroups is odd, the last has the half
+/// block.
 template <Accumulator kAccumulator, class Machine, int kKeys, class BTile, int kGroups,
           int kColumnGroups>
 SPARK_DEVICE void matmul_probabilities(

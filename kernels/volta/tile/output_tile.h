@@ -29,8 +29,8 @@ struct OutputTile {
   }
 };
 
-/// 16 rows of kBlocks blocks of 32 columns and of half a block behind them, whose stores (rows 0..3
-/// or 4..7 of both row halves, halves of one chunk) are free of bank conflicts, too.
+/// 16 rows of kBlocks blocks of 32 columns followed by half a block, whose stores (rows 0..3 or
+/// 4..7 of both row halves, halves of one chunk) are free of bank conflicts, too.
 template <int kBlocks>
 struct HalfBlockOutputTile {
   static constexpr int kChunksPerRow = 4 * kBlocks + 2, kLanesPerRow = 8 * kBlocks;

@@ -10,9 +10,9 @@
 
 namespace sparkbench {
 
-/// 16 rows of kKeys keys, as fp16. Of each row the quartet of step s and pair j is 8 bytes, at
-/// place 4s + j, so that 16 bytes are the A operands of two k-steps. The permutation of the chunks
-/// keeps its stores (64-bit FP32-ACC, 128-bit FP16-ACC) and its loads free of bank conflicts.
+/// 16 rows of kKeys keys, as fp16. In each row the quartet of step s and pair j is 8 bytes at index
+/// 4s + j, so that 16 bytes are the A operands of two k-steps. The swizzle of the chunks keeps the
+/// stores (64-bit FP32-ACC, 128-bit FP16-ACC) and the loads free of bank conflicts.
 template <int kKeys>
 struct ProbabilityTile {
   static constexpr int kChunksPerRow = kKeys / 8;
@@ -67,7 +67,7 @@ SPARK_DEVICE ProbabilityPlaces probability_places(int lane) {
 }
 
 /// store_quartets() and load_probabilities() by probability_places(). Quartet 1 is two rows below
-/// quartet 0, which the permutation answers with bit 1 of the chunk.
+/// quartet 0, which flips bit 1 of the chunk in the swizzle.
 template <Accumulator kAccumulator, class Machine, int kKeys>
 SPARK_DEVICE void store_quartets(Machine& machine, ProbabilityTile<kKeys>& tile,
                                  const ProbabilityPlaces& places, int step,

@@ -6,7 +6,7 @@
 //   B column-major   keys 0..7 or 8..15 of a step (grid_operand_key), one chunk
 //   B row-major      rows x, x + 1, x + 8, x + 9, x even, chunks that differ in bit 1; of half a
 //                    block of columns halves of one chunk
-//   whole rows       by four lanes a row
+//   whole rows       by four lanes per row
 #pragma once
 
 #include "kernels/base/host_device.h"
@@ -21,7 +21,7 @@ struct QuartetTile {
   static constexpr int kChunks = kColumns / 8;  // of a row, of those that there is room for:
   static constexpr int kChunksPerRow = 12;
   static constexpr int kLanesPerRow = 4;  // that copy one at once
-  /// How far the chunks lie apart that column halves, and lane halves, have as B (row-major).
+  /// The distance in chunks between column halves, and between lane halves, of B (row-major).
   static constexpr int kColumnHalfChunks = 2, kLaneHalfChunks = 1;
   static_assert(kChunks > kChunksPerRow - kLanesPerRow && kChunks <= kChunksPerRow,
                 "these are the columns that twelve chunks are for");
@@ -34,7 +34,7 @@ struct QuartetTile {
     return &chunk[row][column_chunk ^ swizzle(row)];
   }
 
-  /// Where a lane's part of a fragment is, relative to the fragment's row and chunk.
+  /// A lane's offset in a fragment, from the fragment's row and chunk.
   struct LanePlace {
     int offset_bytes;
   };
@@ -42,7 +42,7 @@ struct QuartetTile {
     return {16 * (row * kChunksPerRow + (column_chunk ^ swizzle(row)))};
   }
   /// Chunk (row + lane's row, column_chunk + lane's chunk), neither sum with a carry. For a
-  /// constant row and chunk the address is one of four that a lane's place has, and the load's own
+  /// constant row and chunk the address is one of the lane's four offsets, and the load's immediate
   /// offset.
   SPARK_HD Bits128* at(const LanePlace& lane, int row, int column_chunk) {
     const int offset_bytes = lane.offset_bytes ^ (16 * ((column_chunk & 3) ^ swizzle(row)));

@@ -19,8 +19,8 @@ class QuartetTiles : public testing::Test {
   std::ptrdiff_t byte_of(const void* place) {
     return static_cast<const unsigned char*>(place) - reinterpret_cast<unsigned char*>(&tile_);
   }
-  /// Each wavefront of a warp's accesses, lane by lane of so many bytes, touches every bank once,
-  /// or again at the same address.
+  /// Checks that each wavefront of a warp's accesses, lane by lane of `bytes` bytes, touches every
+  /// bank once, or again at the same address.
   void expect_no_conflict(int bytes, const std::function<const void*(int lane)>& place_of) {
     const int lanes = kLanesOfWavefront * 16 / bytes;
     for (int first = 0; first < 32; first += lanes) {

@@ -1,9 +1,9 @@
 // m and l of a warp's 32 rows over the tiles of keys, as LaneRows (kernels/tile/softmax.h), in
-// fewer registers: where four lanes share four rows (FP32-ACC) each keeps one of them, for six
-// shuffles a tile more. A tile's sums begin at 0.
+// fewer registers: where four lanes share four rows (FP32-ACC) each keeps one of them, for six more
+// shuffles per tile. A tile's sums begin at 0.
 //
-// Where several warps have keys of the same rows, combine_warps(operation, value) makes a value of
-// all of them of one that a lane has of each row that it keeps.
+// If several warps have keys of the same rows, combine_warps(operation, value) combines `value`,
+// which has one number for each row that the lane keeps, over these warps.
 #pragma once
 
 #include "kernels/base/planted_fault.h"
@@ -12,7 +12,7 @@
 
 namespace sparkbench {
 
-/// Of a warp that has all keys of its rows.
+/// combine_warps for a warp that has all keys of its rows.
 struct WarpAlone {
   template <class Combine, int kRows>
   SPARK_DEVICE void operator()(Combine /*combine*/, float (&/*value*/)[kRows]) const {}
@@ -67,8 +67,7 @@ class SharedRows<Accumulator::kFp16, Scale> {
   RunningRow<Scale> row_[kRowGroups];
 };
 
-/// Of the four lanes that differ in bits 1 and 2, each keeps the row of slot (bit 1), group (bit
-/// 2).
+/// Each of the four lanes that differ in bits 1 and 2 keeps one row: slot by bit 1, group by bit 2.
 template <class Scale>
 class SharedRows<Accumulator::kFp32, Scale> {
  public:

@@ -11,12 +11,12 @@
 
 namespace sparkbench {
 
-/// Where a row's statistics are among those of 16 rows: rows x and x + 2, which one lane holds of
+/// Index of a row's statistics among those of 16 rows. Rows x and x + 2, which one lane holds with
 /// FP32 accumulators, are neighbours, so that one load brings both.
 SPARK_HD int statistics_place(int row) { return (row & ~3) | ((row & 1) << 1) | ((row >> 1) & 1); }
 
-/// The statistics of this lane's rows of a 16-row group: of those that blocks of the launch
-/// publish, behind what tells that they have.
+/// The statistics of this lane's rows of a 16-row group. If blocks of this launch publish them,
+/// call it after acquire_published().
 template <Accumulator kAccumulator, bool kIsPublished = false, class Machine>
 SPARK_DEVICE void load_statistics(Machine& machine, const RowStatistics* group,
                                   RowStatistics (&row)[GridLayout<kAccumulator>::kRowsPerLane]) {

@@ -4,7 +4,7 @@
 //   A row-major      rows 0..3 or 4..7 of a quad-pair, one chunk: both column halves read the same
 //   B column-major   keys 0..7 or 8..15 of a step (grid_operand_key), one chunk
 //   B row-major      rows x, x + 1, x + 8, x + 9, x even, chunks that differ in bit 1
-//   whole rows       written by eight lanes a row
+//   whole rows       written by eight lanes per row
 // The permutation wants multiples of eight chunks: rows of other tiles are so far apart.
 #pragma once
 
@@ -20,7 +20,7 @@ struct SwizzledTile {
   static constexpr int kChunks = kColumns / 8;  // of a row, of those that there is room for:
   static constexpr int kChunksPerRow = (kChunks + 7) / 8 * 8;
   static constexpr int kLanesPerRow = kChunksPerRow;  // that copy one at once
-  /// How far the chunks lie apart that column halves, and lane halves, have as B (row-major).
+  /// The distance in chunks between column halves, and between lane halves, of B (row-major).
   static constexpr int kColumnHalfChunks = 2, kLaneHalfChunks = 1;
 
   Bits128 chunk[kRows][kChunksPerRow];
@@ -31,7 +31,7 @@ struct SwizzledTile {
     return &chunk[row][column_chunk ^ swizzle(row)];
   }
 
-  /// Where a lane's part of a fragment is, relative to the fragment's row and chunk.
+  /// A lane's offset in a fragment, from the fragment's row and chunk.
   struct LanePlace {
     int offset_bytes;
   };

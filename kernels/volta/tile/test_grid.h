@@ -1,4 +1,4 @@
-// What the tests of products in a 2 x 2 grid of quad-pairs share: tiles of small whole numbers,
+// Shared by the tests of products in a 2 x 2 grid of quad-pairs: tiles of small whole numbers,
 // whose products are exact in every accumulator.
 #pragma once
 

@@ -1,5 +1,5 @@
 // P^T B for one warp, its quad-pairs a 2 x 2 grid: what the backward pass adds to dV (P^T dO) and
-// to dK (dS^T Q). P is stored as probability_tile.h has it, a row a query, and read transposed.
+// to dK (dS^T Q). P is stored as probability_tile.h has it, a row per query, and read transposed.
 #pragma once
 
 #include "kernels/volta/tile/grid_matmul.h"
@@ -10,7 +10,7 @@ namespace sparkbench {
 inline constexpr int kTransposedKeys = 64;
 inline constexpr int kTransposedGroups = kTransposedKeys / kGridRows;
 
-/// Where all of the keys are meant.
+/// kHalfOfAll and Config::kKeyHalf for all of the keys.
 inline constexpr int kNoHalf = -1;
 
 /// The key of row m of an 8x8 tile of c[g] (matmul_transposed_probabilities) in quad-pair row half
@@ -20,11 +20,12 @@ SPARK_HD int transposed_key(int r, int g, int m) {
          (m & 1);
 }
 
-/// C += P^T B for 64 keys of P, or the 32 of its half `key_half`, and for columns 32 *
-/// first_block.. of B, kBlocks times 32. P's rows are those of B, 16 a tile. c[g][2u + f] has the
-/// keys transposed_key(r, g, m) and the columns that matmul_probabilities gives. P^T is read as a
-/// column-major A: a chunk is the operand of two g. c[g][2 kBlocks] has, where it is asked for, the
-/// half block from chunk half_chunk on. Of the half kHalfOfAll c has all 64 keys, and its groups.
+/// C += P^T B for 64 keys of P, or the 32 of its half `key_half`, and for 32 kBlocks columns of B
+/// from column 32 * first_block on. P's rows are those of B, 16 per tile. c[g][2u + f] has the keys
+/// transposed_key(r, g, m) and the columns that matmul_probabilities gives. P^T is read as a
+/// column-major A: a chunk is the operand of two g. With kHasHalfBlock, c[g][2 kBlocks] has the
+/// half block from chunk half_chunk on. With kHalfOfAll, c has room for all 64 keys, and only that
+/// half's groups are added to.
 template <int kBlocks, bool kHasHalfBlock = false, int kHalfOfAll = kNoHalf,
           Accumulator kAccumulator, class Machine, int kTiles, class BTile, int kGroups,
           int kColumnGroups>
@@ -73,7 +74,7 @@ SPARK_DEVICE void matmul_transposed_probabilities(
       if constexpr (kHasHalfBlock) {
         const auto columns = machine.template load_shared<Bits64>(
             b.at(half_block_place<BTile>(lane), kGridRows * tile + row, half_chunk));
-        // One product a call, as in grid_matmul.h.
+        // One product per call, as in grid_matmul.h.
 #pragma unroll
         for (int g = 0; g < kGroups; ++g) {
           machine.template mma_m8n8k4_outer<Major::kColumn, Major::kRow, Operand::kB>(

@@ -14,7 +14,7 @@ struct Tiles {
   SwizzledTile<16 * kTiles, 64> b;
 };
 
-/// Stores P, a row a query, its keys in quartets.
+/// Stores P, a row per query, its keys in quartets.
 template <class Tiles, class Matrix>
 void store_probability_tiles(EmulatedMachine& machine, Tiles& tiles, const Matrix& p) {
   for (int index = machine.lane(); index < 16 * kTiles * 8; index += 32) {

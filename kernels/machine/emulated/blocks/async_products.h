@@ -1,5 +1,5 @@
-// The products of a warp that are not done when the instruction is (wgmma): computed when they are
-// started or when they are waited for, in the order in which they were started.
+// The asynchronous products of a warp (wgmma): computed when they are started or when they are
+// waited for, in the order in which they were started.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@
 
 namespace sparkbench {
 
-/// What all lanes of a warp say of a wgmma.
+/// The arguments of a wgmma that are the same in all lanes of a warp.
 struct ProductCall {
   int n;
   Major major_a, major_b;  // of A in shared memory
@@ -38,8 +38,8 @@ class AsyncProducts {
   AsyncProducts(const ArithmeticProfile& profile, BlockMemory& memory)
       : profile_(&profile), memory_(&memory) {}
 
-  /// Computes the product now, unless it is late or one before it was. Throws
-  /// std::invalid_argument where the profile has no wgmma.
+  /// Computes the product now, unless it is late or an earlier one has not been computed. Throws
+  /// std::invalid_argument if the profile has no wgmma.
   void start(const Product& product, bool is_late);
   void commit() { products_.commit(); }
   /// The products of all but the last `pending` groups are computed when this returns.

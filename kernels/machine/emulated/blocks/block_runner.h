@@ -1,8 +1,8 @@
 // Runs blocks, one after another, every thread a fiber.
 //
 // A warp runs in phases: each lane in turn runs to its next stop (stop.h), then the lanes have met
-// and the collective happens. So the lanes' stops tell divergence as soon as a phase ends, a block
-// whose warps all wait is known at once to wait for ever, and no deadlock reaches the host.
+// and the collective happens. So divergence shows as soon as a phase ends, a deadlock shows as soon
+// as all warps wait, and no deadlock reaches the host.
 //
 // A collective is, in the lane's own code:
 //   deposit what the others need;
@@ -31,7 +31,7 @@
 
 namespace sparkbench {
 
-/// Counted a lane at a time.
+/// Counted once per lane call.
 struct LaneCalls {
   std::uint64_t mufu = 0;
   std::uint64_t half_conversions = 0;
@@ -41,8 +41,8 @@ struct LaneCalls {
 
 class BlockRunner;
 
-/// Runs the kernel as a thread of the runner's block, which it sees as an EmulatedMachine: the one
-/// place that knows both (machine.cc).
+/// Runs the kernel as a thread of the runner's block, through an EmulatedMachine. Only machine.cc
+/// knows both types.
 void run_as_thread(const EmulatedKernel& kernel, BlockRunner& runner, int thread);
 
 class BlockRunner {
@@ -52,13 +52,13 @@ class BlockRunner {
               const EmulatedKernel& kernel, GlobalMemory& global);
 
   /// Runs one block to its end, or until its threads can never meet. Rethrows what the kernel
-  /// threw. `earlier_blocks_run`: whether a block that was launched before it has not ended, and
-  /// may yet pass a turn that this one awaits.
+  /// threw. `earlier_blocks_run` tells whether an earlier block is still running, and may yet pass
+  /// a turn that this one awaits.
   void run(
       const std::array<int, 3>& block, std::uint32_t block_index,
       std::function<bool()> earlier_blocks_run = [] { return false; });
 
-  // Of all the blocks run so far.
+  // Totals of all blocks run so far.
   Counters counters() const;
   std::vector<SiteCounters> sites() const { return memory_.log().sites(); }
   const FindingLog& findings() const { return findings_; }
@@ -76,7 +76,7 @@ class BlockRunner {
   }
   void commit_products() { running_products().commit(); }
   void wait_for_products(int pending) { running_products().wait(pending); }
-  /// Of the running warp.
+  /// The running warp's look_for_turn() and await_turn() (machine.h).
   int look_for_turn(const MemoryAccess& access, std::uint32_t turn) {
     const int since = memory_.turns_since(access, turn);
     memory_.sync_warp(warp_);
@@ -89,13 +89,14 @@ class BlockRunner {
   void await_published(const MemoryAccess& access) {
     memory_.await_published(access, earlier_blocks_run_);
   }
-  // Of barriers in shared memory, by the running warp, for which `thread` answers.
+  // Barriers in shared memory, used by the running warp; `thread` stands for the warp in findings.
   void init_mbarrier(int thread, Mbarrier* barrier, int warps, const CallSite& site);
   void arrive_at_mbarrier(int thread, Mbarrier* barrier, const CallSite& site);
   void expect_bytes(int thread, Mbarrier* barrier, int bytes, const CallSite& site);
   /// `copy` has no barrier yet: it is told once it ends, now or later.
   void start_copy(TensorCopy copy, Mbarrier* barrier);
-  /// What the lanes of the running warp exchange at this stop. It keeps until the next but one.
+  /// The words that the lanes of the running warp exchange at this stop. Valid until the next stop
+  /// but one.
   std::array<std::uint32_t, kWarpLanes>& exchange() {
     Warp& warp = running_warp();
     return warp.exchange[warp.phases % 2];
@@ -171,7 +172,7 @@ class BlockRunner {
   std::function<bool()> earlier_blocks_run_;
   WarpSchedule schedule_;
   std::vector<Warp> warps_;
-  std::uint32_t all_warps_;            // a bit a warp, as below
+  std::uint32_t all_warps_;            // a bit per warp, as below
   std::uint32_t ready_warps_ = 0;      // could run
   std::uint32_t waiting_warps_ = 0;    // at a barrier of the block
   std::uint32_t waiting_members_ = 0;  // at one of their team; all others have ended

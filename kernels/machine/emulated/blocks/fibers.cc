@@ -12,8 +12,8 @@ namespace {
 
 constexpr std::size_t kStackBytes = 128 * 1024;
 
-/// Boost's own are compiled for programs: they put the thread-local memory of a shared library
-/// where dlopen() has room for little, and libspark_attention.so could not be loaded after PyTorch.
+/// Not Boost's traits: these are compiled for programs, with thread-local memory that dlopen() has
+/// little room for, and libspark_attention.so could not be loaded after PyTorch.
 struct PageTraits {
   static std::size_t page_size() noexcept {
     return static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
@@ -24,8 +24,8 @@ struct PageTraits {
   static std::size_t maximum_size() noexcept { return kStackBytes; }
 };
 
-/// Guarded stacks, which outlive the launch that they were made for: the many short launches of a
-/// test would map and unmap hundreds each, and touch every page of theirs anew.
+/// Guarded stacks, which outlive their launch: the many short launches of a test would otherwise
+/// map and unmap hundreds each, and touch all of their pages again.
 class SpareStacks {
  public:
   SpareStacks() = default;
@@ -66,7 +66,7 @@ class SpareStacks {
   std::vector<boost::context::stack_context> spare_;
 };
 
-/// The process's: launches have nothing else in common, and no result depends on it.
+/// One per process: launches have nothing else in common, and no result depends on it.
 SpareStacks& spare_stacks() {
   static SpareStacks stacks;
   return stacks;

@@ -18,8 +18,8 @@ struct Column {
 
 using Columns = std::map<double, Column>;  // by work
 
-/// A block of this work is shared between the sampled ones of less and of more, the nearer having
-/// the larger part; outside the sample between the two nearest, the further one having a negative
+/// Divides a block of this work between the sampled ones of less and of more, the nearer getting
+/// the larger part; outside the sample between the two nearest, the farther one getting a negative
 /// part.
 void share(double work, Columns& columns) {
   if (columns.size() == 1) {

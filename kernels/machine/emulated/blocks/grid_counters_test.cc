@@ -47,7 +47,7 @@ TEST(ExtrapolateToGrid, IsTheSumWhereEveryBlockRan) {
 }
 
 TEST(ExtrapolateToGrid, IsExactForCountsAffineInTheBlock) {
-  // 7 + 2x, x = 0..9, of which three ran: 70 + 90 a row.
+  // 7 + 2x, x = 0..9, of which three ran: 70 + 90 per row.
   EXPECT_EQ(shuffles_of({block(9, 0, 25), block(0, 0, 7), block(4, 0, 15)}, {10, 1, 1}), 160u);
 }
 

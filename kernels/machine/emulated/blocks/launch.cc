@@ -29,7 +29,7 @@ std::uint64_t block_index(const Block& block, const Block& grid) {
   return at(block, 0) + at(grid, 0) * (at(block, 1) + at(grid, 1) * at(block, 2));
 }
 
-/// The grid, and a block of it, with what work is of as the first axis.
+/// The grid, and a block of it, with the axis that `work` is indexed by as the first.
 Block work_grid(const LaunchShape& shape) {
   const Block& grid = shape.grid;
   return shape.works_by_items ? Block{grid[1] * grid[2], grid[0], 1} : grid;
@@ -67,7 +67,7 @@ void validate(const LaunchShape& shape, const EmulationOptions& options) {
   }
 }
 
-/// In the order of launch where blocks wait for those before them.
+/// In launch order if blocks wait for earlier ones.
 std::vector<Block> blocks_to_run(const LaunchShape& shape, bool in_order, std::uint64_t seed) {
   std::vector<Block> blocks = shape.blocks;
   if (blocks.empty()) {
@@ -87,7 +87,7 @@ std::vector<Block> blocks_to_run(const LaunchShape& shape, bool in_order, std::u
   return blocks;
 }
 
-/// What one worker found and counted.
+/// One worker's findings and counts.
 struct Share {
   std::vector<BlockCounters> blocks;  // in the order run
   std::vector<SiteCounters> sites;

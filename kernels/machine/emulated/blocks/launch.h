@@ -19,7 +19,7 @@ namespace sparkbench {
 
 class EmulatedMachine;
 
-/// What every thread of the grid runs, at once from several workers.
+/// The body of every thread of the grid, called concurrently by several workers.
 using EmulatedKernel = std::function<void(EmulatedMachine&)>;
 
 struct LaunchShape {
@@ -28,19 +28,20 @@ struct LaunchShape {
   int threads;  // of a block: a multiple of 32, at most 1024
   std::size_t shared_bytes;
   std::vector<std::array<int, 3>> blocks = {};  // only these, each once; empty: the whole grid
-  /// Of each block(0), how much its blocks do, in any unit that their counts are affine in (the key
-  /// tiles that they walk): grid_counters go by it. Empty: it grows evenly with block(0).
+  /// Work of the blocks with each block(0), in any unit in which their counts are affine (such as
+  /// the key tiles that they visit). grid_counters extrapolates by it. Empty: counts are affine in
+  /// block(0).
   std::vector<double> work = {};
-  bool works_by_items = false;  // `work` is of each block(1) + grid[1] * block(2) instead
+  bool works_by_items = false;  // `work` is indexed by block(1) + grid[1] * block(2) instead
 };
 
 struct EmulationOptions {
   const ArithmeticProfile* profile;  // of the tensor cores
   bool detect = true;                // races and uninitialized reads; the rest is always found
   bool count = true;
-  std::uint64_t schedule_seed = 0;  // of the order of blocks, warps and lanes; 0 is the natural one
+  std::uint64_t schedule_seed = 0;  // the order of blocks, warps and lanes; 0 is the natural one
   int workers = 0;                  // 0: one a core
-  /// That the device has: a V100's. Kernels have instances for less.
+  /// The device's: a V100's 96 KiB. Kernels have instances for less.
   std::size_t shared_bytes_per_block = std::size_t{96} << 10;
 };
 
@@ -60,10 +61,9 @@ inline constexpr std::size_t kMaxFindings = 20;
 void add_report(EmulationReport& total, const EmulationReport& launch);
 
 /// Runs the kernel for every block. A block whose threads can never meet is abandoned, with a
-/// finding, and the launch goes on. `regions` is all the global memory that exists.
-/// Rethrows what the kernel throws; throws std::invalid_argument for an impossible shape, work of
-/// another length than what it is of, no profile, and regions that are misaligned or
-/// overlap.
+/// finding, and the launch goes on. `regions` is all the global memory that exists. Rethrows what
+/// the kernel throws; throws std::invalid_argument for an impossible shape, `work` of the wrong
+/// length, no profile, and regions that are misaligned or overlap.
 EmulationReport emulate(const LaunchShape& shape, std::span<const GlobalRegion> regions,
                         const EmulationOptions& options, const EmulatedKernel& kernel);
 

@@ -1,4 +1,4 @@
-// The barriers of phases that a block has in its shared memory (mbarrier, machine.h).
+// The phase barriers that a block has in its shared memory (mbarrier, machine.h).
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 
 namespace sparkbench {
 
-/// One of them, in the phase that has not ended.
+/// A barrier in its current phase.
 struct PhaseBarrier {
   std::uint32_t offset;  // in shared memory
   int id;                // of the race detector's
@@ -19,7 +19,7 @@ struct PhaseBarrier {
   bool is_complete() const { return awaited_warps == 0 && awaited_bytes == 0; }
   /// Whether the last phase of this parity has ended.
   bool has_ended(int parity) const { return (phase & 1u) != static_cast<std::uint32_t>(parity); }
-  /// The next phase begins. The warps that waited for this one's end.
+  /// Begins the next phase. Returns the warps that waited for this one's end.
   std::uint32_t end_phase() {
     ++phase;
     awaited_warps = warps;

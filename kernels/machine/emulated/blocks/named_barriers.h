@@ -1,5 +1,5 @@
-// The barriers 1 to 15 of a block, at which warps meet that need not be all, nor come from one
-// place. Some only arrive; the others wait until as many warps have come as all of them said.
+// The named barriers 1 to 15 of a block. Only some warps may meet there, from different statements.
+// Some only arrive; the others wait until as many warps have come as all of them said.
 #pragma once
 
 #include <array>
@@ -14,7 +14,7 @@ inline constexpr int kBarriers = 16;  // with the block's own, 0
 struct NamedBarrier {
   int expected = 0;  // warps
   int came = 0;
-  std::uint32_t came_warps = 0, waiting_warps = 0;  // a bit a warp
+  std::uint32_t came_warps = 0, waiting_warps = 0;  // a bit per warp
 
   bool complete() const { return came == expected; }
 };

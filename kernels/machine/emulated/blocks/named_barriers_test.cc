@@ -17,7 +17,7 @@ struct Ring {
   std::uint32_t word[kStages][kWarpLanes];
 };
 
-/// What is left out, to see whether it is found.
+/// The synchronization that is omitted, to see whether the emulator finds it.
 enum class Defect { kNone, kProducerDoesNotWait, kConsumersDoNotArrive, kProducerDoesNotArrive };
 
 void produce(EmulatedMachine& machine, Ring& ring, Defect defect) {

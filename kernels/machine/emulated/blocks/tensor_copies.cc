@@ -14,7 +14,7 @@ TensorMapShape decoded(const TensorMap& map) {
   return shape;
 }
 
-/// Where 16 bytes come from: null where the tensor has none.
+/// Where 16 bytes come from: null outside the tensor.
 const void* source_of(const TensorMapShape& shape, const BoxPlace& place, int row, int chunk) {
   const auto is_inside = [](int n, std::uint32_t extent) {
     return n >= 0 && static_cast<std::uint32_t>(n) < extent;
@@ -32,8 +32,8 @@ const void* source_of(const TensorMapShape& shape, const BoxPlace& place, int ro
          offset(place.batch, shape.batch_stride);
 }
 
-/// Calls visit(place in shared memory, source) for the 16 bytes of each. The swizzle is one of
-/// addresses: their bits 4 to 6 XOR bits 7 to 9.
+/// Calls visit(address in shared memory, source) for each 16 bytes. The swizzle acts on addresses:
+/// their bits 4 to 6 XOR bits 7 to 9.
 template <class Visit>
 void for_chunks(const TensorCopy& copy, std::uint32_t first, Visit visit) {
   if (copy.map == nullptr) {

@@ -1,4 +1,4 @@
-// What the tensor memory accelerator copies for a block: each copy ends some time after it has been
+// The copies of the tensor memory accelerator for a block: each ends some time after it has been
 // started, in any order.
 #pragma once
 
@@ -15,16 +15,16 @@ namespace sparkbench {
 /// A map that the emulated machine reads: the shape itself.
 TensorMap encode_emulated_map(const TensorMapShape& shape);
 
-/// A box of a tensor, or bytes that lie side by side.
+/// A box of a tensor, or contiguous bytes.
 struct TensorCopy {
   void* shared;
   std::uint32_t barrier;  // where it is
   int thread;             // that answers for the warp: its first
   CallSite site;
-  // Of a box.
+  // For a box.
   const TensorMap* map = nullptr;
   BoxPlace place{};
-  // Of bytes.
+  // For contiguous bytes.
   const void* global = nullptr;
   int bytes = kBoxBytes;
 
@@ -38,7 +38,7 @@ class TensorCopies {
   /// Counts the copy, and poisons what it writes.
   void start(TensorCopy copy, Counters& counters);
   bool is_any_pending() const { return !copies_.empty(); }
-  /// Ends the one that was started first, or last: which it was.
+  /// Ends the copy that was started first, or last, and returns it.
   TensorCopy end(bool is_last);
   void forget() { copies_.clear(); }
 

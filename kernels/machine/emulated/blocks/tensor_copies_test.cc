@@ -1,5 +1,5 @@
-// Boxes of a tensor and the barriers that tell of them: one warp asks for boxes in a ring of two
-// places, two warps read them.
+// Boxes of a tensor and their barriers: one warp starts boxes in a ring of two stages, two warps
+// read them.
 #include "kernels/machine/emulated/blocks/tensor_copies.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ struct alignas(1024) Shared {
   Mbarrier full[kPlaces], empty[kPlaces];
 };
 
-/// What is left out, to see whether it is found.
+/// The synchronization that is omitted, to see whether the emulator finds it.
 enum class Defect {
   kNone,
   kNoBarrierBehindInit,

@@ -1,4 +1,4 @@
-// What the emulator's tests share: launches of a few threads, and what one finding must say.
+// Shared by the emulator's tests: launches of a few threads, and checks of a finding.
 #pragma once
 
 #include <gtest/gtest.h>

@@ -36,10 +36,10 @@ class WarpSchedule {
   /// The i-th lane to run is i ^ mask: every lane comes before every other under half of the masks.
   int lane_mask() { return natural_ ? 0 : static_cast<int>(random_() & 31u); }
 
-  /// Whether what may happen now or later happens later.
+  /// Whether an event that may happen now or later happens later.
   bool is_late() { return !natural_ && (random_() & 1u) != 0; }
 
-  /// Likewise, now and then.
+  /// The same, but true for one event in eight.
   bool is_rarely() { return !natural_ && (random_() & 7u) == 0; }
 
   /// One of the warps whose bits are set in `ready`, which is not 0; `last` ran last.

@@ -9,8 +9,8 @@ namespace {
 constexpr std::uint32_t kRequestBytes = 128;  // a word of each bank
 constexpr std::uint32_t kSectorBytes = 32;
 
-// A lane's access is aligned to its size: it takes all banks of a slot, of which there are as many
-// as a request has lanes, and lanes clash in all banks of a slot or in none.
+// A lane's access is aligned to its size: it takes all banks of a slot. There are as many slots as
+// a request has lanes, and lanes conflict in all banks of a slot or in none.
 
 template <std::uint32_t kSlots>
 bool every_slot_serves_one(std::span<const std::uintptr_t> accesses) {

@@ -1,5 +1,4 @@
-// What blocks hand to blocks behind them, as BlockMemory's block passes, awaits and sees it: turns,
-// and words that are published.
+// BlockMemory's part for what blocks hand to later blocks: memory with turns, and published words.
 #include <fmt/format.h>
 
 #include <atomic>
@@ -11,7 +10,7 @@
 namespace sparkbench {
 namespace {
 
-/// What is at a word now.
+/// The word's current contents.
 Bits64 read_word(const void* address) {
   auto* const word = static_cast<std::uint64_t*>(const_cast<void*>(address));
   const std::uint64_t now = std::atomic_ref(*word).load(std::memory_order_acquire);

@@ -1,5 +1,5 @@
 // The memory that a block sees, shared and global: every access is checked, watched and counted,
-// then done. What is not allowed is reported and not done: a load gives 0xff bytes, a store
+// then done. A forbidden access is reported and not done: a load returns 0xff bytes, a store does
 // nothing.
 #pragma once
 
@@ -42,15 +42,15 @@ class BlockMemory {
 
   /// Shared memory is 0xff bytes (NaN) from here on, and nothing in it counts as written.
   void begin_block(std::uint32_t block_index);
-  /// All threads have met.
+  /// A barrier of all threads.
   void barrier();
-  /// Those of the warps [first_warp, end_warp) have.
+  /// A barrier of the warps [first_warp, end_warp).
   void barrier(int first_warp, int end_warp);
   void sync_warp(int warp);
-  /// What the warp did is ordered before what those do whom the barrier `id` lets go on.
+  /// Orders what the warp did before what the warps do that the barrier `id` lets continue.
   void arrive_at_barrier(int id, int warp);
   void complete_barrier(int id, std::uint32_t waiting_warps);
-  // Of a barrier of phases, as of SharedShadow.
+  // Phase barriers (mbarriers), as in SharedShadow.
   int add_phase_barrier() {
     if (turns_.exist()) turns_.shadow().add_phase_barrier();
     if (published_.exist()) published_.shadow().add_phase_barrier();
@@ -75,7 +75,7 @@ class BlockMemory {
   void end_warp_phase(Counters& counters) {
     if (options_.count) log_.flush(counters);
   }
-  /// Forgets the accesses of a warp that will not be heard of again.
+  /// Forgets the accesses of a warp that never resumes.
   void abandon() { log_.discard(); }
 
   void* shared() { return shared_.data(); }
@@ -107,17 +107,17 @@ class BlockMemory {
   /// ISA, red.add.f32, global memory).
   void add_global(const MemoryAccess& access, std::span<const float> values);
 
-  /// A lane's load of a word that tells turns, which its warp then awaits: counted.
+  /// A lane's load of the semaphore word, counted. await_turn() follows by its warp.
   void look_for_turn(const MemoryAccess& access) { admit_word(access); }
-  /// How many turns ago it came, below 0: not yet. Where it has, the warp may store and add.
+  /// How many turns ago `turn` came; negative: not yet. Then the warp may store and add.
   int turns_since(const MemoryAccess& access, std::uint32_t turn);
-  /// Returns once the word is `turn` or after, or when it will not be: no block that was launched
-  /// before this one runs any more.
+  /// Returns once the word is at least `turn`, or when it never will be: no earlier block runs any
+  /// more.
   void await_turn(const MemoryAccess& access, std::uint32_t turn,
                   const std::function<bool()>& earlier_blocks_run);
   void pass_turn(const MemoryAccess& access, std::uint32_t turn);
 
-  /// Of words of a region that is_published.
+  /// The words belong to a region that is_published.
   void publish(const MemoryAccess& access, const Bits64& value);
   Bits128 look_for_published(const MemoryAccess& access);
   /// Returns as await_turn() does.
@@ -125,7 +125,8 @@ class BlockMemory {
   void acquire_published(int thread) {
     if (published_.exist()) published_.acquire(thread);
   }
-  /// Of another region, which a launch before has written, as load_global() does.
+  /// The address may also be in another region, which an earlier launch wrote: then as
+  /// load_global().
   template <class T>
   T load_published(const MemoryAccess& access) {
     if (!admit_published(access)) return poison<T>();
@@ -133,8 +134,8 @@ class BlockMemory {
     return load<T>(access);
   }
 
-  /// Starts a copy of 16 bytes to `to`, which are poison until it has been waited for: of those at
-  /// `from`, which are read now, or of zeros.
+  /// Starts a copy of the 16 bytes at `from`, which are read now, or of zeros, to `to`, which is
+  /// poison until the copy has been waited for.
   void copy_async(const MemoryAccess& to, const MemoryAccess& from, bool exists);
   void commit_copies(int thread) { copies_[static_cast<std::size_t>(thread)].commit(); }
   /// Ends all but the thread's last `pending` groups of copies.
@@ -144,25 +145,25 @@ class BlockMemory {
   void expect_aligned(const MemoryAccess& access) {
     if (!access.aligned()) refuse(access, true);
   }
-  /// Begins what the tensor memory accelerator copies to the 16 bytes at `to`, which are poison
-  /// until it ends; whether they may be written.
+  /// Starts a TMA copy to the 16 bytes at `to`, which are poison until it ends. Returns whether
+  /// they may be written.
   bool start_chunk(const MemoryAccess& to);
-  /// Ends it: of the bytes at `from`, or of zeros where none exist. The warp started it then.
+  /// Ends it, with the bytes at `from`, or zeros if none exist. The warp started it at start_time.
   void end_chunk(const MemoryAccess& to, const MemoryAccess& from, bool exists,
                  std::uint32_t start_time);
   bool is_inside(const MemoryAccess& access) const {
     const std::uintptr_t offset = access.location() - shared_begin_;
     return offset < options_.shared_bytes && options_.shared_bytes - offset >= access.bytes;
   }
-  /// Counts a copy of it: what it read, and wrote.
+  /// Counts a TMA copy: what it read, and wrote.
   void count_copy(Counters& counters, const CallSite& site, std::uint32_t sectors,
                   std::uint32_t bytes) {
     if (options_.count) log_.count_copy(counters, site, sectors, bytes);
   }
-  /// Whether a barrier of phases may be at the 8 bytes: their first thread to touch it writes them.
+  /// Whether a phase barrier may be at the 8 bytes: their first thread to touch it writes them.
   bool may_touch_barrier(const MemoryAccess& access) { return may_access_shared(access); }
 
-  /// What the thread has written, its tensor core may see.
+  /// The thread's tensor core may now read what the thread has written.
   void fence_async_proxy(int thread) { shadow_.fence_async_proxy(thread); }
   /// Whether a tensor core may read, for `thread`, the 16 bytes at `offset`.
   bool load_async(std::size_t offset, int thread, const CallSite& site);
@@ -217,9 +218,9 @@ class BlockMemory {
     if (options_.count) log_.record(access, last_region_->device_address(access));
     return true;
   }
-  /// Of a word that tells turns: its region's, or null.
+  /// The region that the semaphore word orders, or null.
   const GlobalMemory::Region* admit_word(const MemoryAccess& access);
-  /// Whether a load of words that are published, or were before, may be done.
+  /// Whether a load_published() may be done.
   bool admit_published(const MemoryAccess& access);
   std::size_t published_word(const MemoryAccess& access) const {
     return last_region_->offset_of(access.location()) / PublishedWords::kBytes;
@@ -240,7 +241,7 @@ class BlockMemory {
     return true;
   }
 
-  /// Those of shared memory, of what the block has in its turn and of what blocks publish.
+  /// The shadows of shared memory, of memory with turns, and of published words.
   template <class Visit>
   void for_each_shadow(Visit visit) {
     visit(shadow_);

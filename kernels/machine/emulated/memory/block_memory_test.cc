@@ -16,7 +16,7 @@ struct Words {
   std::uint32_t word[1024];  // as large as the 4096 bytes of the launch
 };
 
-/// One input "q" and one output "o" of 64 floats, with a guard zone behind each.
+/// One input "q" and one output "o" of 64 floats, each followed by a guard zone.
 class GlobalAccessTest : public testing::Test {
  protected:
   static constexpr std::size_t kFloats = 64;
@@ -287,7 +287,7 @@ TEST_F(GlobalAccessTest, AtomicAddsFlushSubnormalNumbers) {
   EXPECT_TRUE(std::signbit(o_[1]));
 }
 
-/// Sixteen bytes a thread, of q and of shared memory.
+/// Sixteen bytes per thread, of q and of shared memory.
 class AsyncCopyTest : public GlobalAccessTest {
  protected:
   AsyncCopyTest() { std::iota(q_.begin(), q_.end(), 0.0f); }

@@ -3,9 +3,9 @@
 namespace sparkbench {
 namespace {
 
-constexpr std::size_t kWordsOfWarp = 2;  // of those that have looked, and that have awaited
+constexpr std::size_t kWordsOfWarp = 2;  // written by look() and by await()
 
-/// Those of another thread: what the block has not written, another may have.
+/// A hazard with another thread: what this block has not written, another block may have.
 std::optional<SharedShadow::Hazard> race_of(const std::optional<SharedShadow::Hazard>& hazard) {
   return hazard && hazard->other_thread ? hazard : std::nullopt;
 }
@@ -55,8 +55,9 @@ std::optional<SharedShadow::Hazard> BlockTurns::behind_await(const Turn& turn,
   return found;
 }
 
-/// With an earlier access of the bytes at `at` in the shadow. Of additions in any order each reads
-/// them, and writes those behind, which loads read.
+/// The race of `access` with an earlier access of the bytes at `at` in the shadow. If additions may
+/// come in any order, each counts as a read of these bytes and a write of a second copy of them;
+/// loads check that copy.
 std::optional<SharedShadow::Hazard> BlockTurns::race_with(std::size_t at,
                                                           const MemoryAccess& access) {
   const bool adds = access.kind == AccessKind::kAddGlobal;

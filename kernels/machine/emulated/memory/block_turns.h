@@ -1,6 +1,6 @@
-// Memory that blocks have one after the other, in turns (await_turn() and pass_turn() of
-// machine.h), as one block sees it: whether its threads touch it in the block's turn alone, each
-// behind a warp that has awaited it, and before the thread that passes it on.
+// Memory that blocks use in turns (await_turn() and pass_turn() of machine.h), as one block sees
+// it. Checks that its threads touch the memory only in the block's turn: after a warp that awaited
+// it, and before the thread that passes it on.
 #pragma once
 
 #include <cstddef>
@@ -15,8 +15,7 @@ namespace sparkbench {
 
 class BlockTurns {
  public:
-  /// What a thread does outside the block's turn, or without a barrier behind what another thread
-  /// has done.
+  /// A touch outside the block's turn, or without a barrier after another thread's access.
   struct Hazard {
     std::optional<SharedShadow::Hazard> earlier;  // none: outside the turn
     std::size_t offset;                           // in the turn's bytes
@@ -42,12 +41,12 @@ class BlockTurns {
   enum class State : std::uint8_t { kNotHad, kHeld, kPassed };
   struct Turn {
     State state = State::kNotHad;
-    std::uint32_t place = 0;  // among those that the block has had
+    std::uint32_t place = 0;  // index among those that the block has had
   };
 
-  /// In the shadow: the bytes of each turn that the block has had, where these have additions in
-  /// any order once more for them, and behind these two words for each warp, which looking and
-  /// awaiting write, touching reads and passing writes.
+  /// The shadow has, for each turn that the block has had: its bytes; a second copy of them if
+  /// additions may come in any order; and two words for each warp. look() and await() write these
+  /// words, touch() reads them, pass() writes them.
   std::size_t bytes_at(const Turn& turn) const { return turn.place * stride_; }
   std::size_t word_of(const Turn& turn, std::size_t word) const {
     return bytes_at(turn) + (adds_in_any_order_ ? 2 : 1) * bytes_of_turn_ +
@@ -63,7 +62,7 @@ class BlockTurns {
   std::size_t bytes_of_turn_, warps_, stride_;
   bool adds_in_any_order_;
   std::vector<Turn> turns_;
-  std::vector<std::size_t> had_;  // by place
+  std::vector<std::size_t> had_;  // by Turn::place
   SharedShadow shadow_;
 };
 

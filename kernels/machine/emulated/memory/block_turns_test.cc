@@ -23,7 +23,7 @@ class Turns : public testing::Test {
                 .workers = workers},
                kernel);
   }
-  /// Of a block that is not the first, before it passes its turn on.
+  /// Runs `kernel` as the second block, after the first has passed its turn.
   EmulationReport run_second(const EmulatedKernel& kernel) {
     return run_blocks(2, [&](EmulatedMachine& machine) {
       if (machine.block(0) == 1) return kernel(machine);

@@ -13,7 +13,7 @@ namespace {
 constexpr std::uint32_t kNobody = 0;
 constexpr std::uint32_t kAtomics = std::numeric_limits<std::uint32_t>::max();
 
-// What cudaMalloc aligns to (CUDA C++ Programming Guide, "Device Memory Accesses").
+// The alignment of cudaMalloc (CUDA C++ Programming Guide, "Device Memory Accesses").
 constexpr std::size_t kDeviceAlignmentBytes = 256;
 
 }  // namespace

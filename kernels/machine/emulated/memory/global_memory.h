@@ -15,9 +15,9 @@
 
 namespace sparkbench {
 
-/// What one tensor, or several that overlap, may touch (tensor_region.h). `base` is aligned to 4
-/// bytes. An input is written before the launch, an output by
-/// it; what the launch adds to, after the host has set it to zero, is both.
+/// The memory of one tensor, or of several that overlap (tensor_region.h). `base` is aligned to 4
+/// bytes. An input is written before the launch, an output by it; memory that the launch adds to,
+/// after the host has zeroed it, is both.
 struct GlobalRegion {
   std::string name;
   void* base;
@@ -25,8 +25,8 @@ struct GlobalRegion {
   bool written_before;
   bool writable = !written_before;
   std::vector<bool> exists = {};  // by word of 4 bytes, where not all do; the rest is out of bounds
-  /// Not null: blocks have its bytes in turns, so many at a time, of which these words tell
-  /// (machine.h). They are a region of their own, which nothing else touches.
+  /// Not null: blocks use its bytes in turns, bytes_of_turn at a time, ordered by these words
+  /// (machine.h). The words are a region of their own, which nothing else touches.
   const std::uint32_t* turns = nullptr;
   std::size_t bytes_of_turn = 0;
   bool adds_in_any_order = false;  // of a turn's threads to the same word
@@ -60,7 +60,7 @@ class GlobalMemory {
   /// The region that holds all of the access, or null.
   Region* find(const MemoryAccess& access);
 
-  /// The region whose turns a word tells, or null.
+  /// The region that a turn word orders, or null.
   const Region* find_turned(const std::uint32_t* word) const;
   /// The region that has turns, or null; there is one at most.
   const Region* turned() const;
@@ -88,7 +88,8 @@ class GlobalMemory::Region {
  public:
   Region(const GlobalRegion& region, bool detect);
 
-  /// Where the access would be on a GPU, so that counts do not depend on the host's allocator.
+  /// The address that the access would have on a GPU, so that counts do not depend on the host's
+  /// allocator.
   std::uintptr_t device_address(const MemoryAccess& access) const {
     return access.location() - begin_ + device_begin_;
   }
@@ -106,12 +107,12 @@ class GlobalMemory::Region {
   std::size_t bytes_of_turn() const { return bytes_of_turn_; }
   bool adds_in_any_order() const { return adds_in_any_order_; }
   std::size_t turn_count() const { return has_turns() ? bytes_ / bytes_of_turn_ : 0; }
-  /// That an access lies in, and where in it.
+  /// The turn that an address belongs to, and the offset in it.
   std::size_t turn_at(std::uintptr_t address) const { return (address - begin_) / bytes_of_turn_; }
   std::size_t offset_in_turn(std::uintptr_t address) const {
     return (address - begin_) % bytes_of_turn_;
   }
-  /// That a word tells of.
+  /// The turn that a word orders.
   std::size_t turn_of(const std::uint32_t* word) const {
     return static_cast<std::size_t>(word - turns_);
   }

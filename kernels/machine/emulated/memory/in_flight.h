@@ -1,5 +1,5 @@
-// What a thread or a warp has started and not yet waited for, in the groups that it has committed:
-// copies (cp.async) and products (wgmma). They end in the order in which they were started.
+// A thread's or warp's started and not yet awaited copies (cp.async) or products (wgmma), in the
+// groups that it has committed. They end in the order in which they were started.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +12,10 @@ template <class Item>
 class InFlight {
  public:
   void start(Item item) { items_.push_back(std::move(item)); }
-  /// What was started since the last commit is a group, even if that is nothing.
+  /// The items started since the last commit become a group, which may be empty.
   void commit() { group_ends_.push_back(items_.size()); }
 
-  /// Calls end(item) for all items of the groups that came before the last `pending` ones. What was
-  /// not committed stays.
+  /// Calls end(item) for all items of all but the last `pending` groups. Uncommitted items stay.
   template <class End>
   void end_groups(std::size_t pending, End end) {
     if (group_ends_.size() <= pending) return;

@@ -11,7 +11,7 @@ inline constexpr int kWarpLanes = 32;
 
 enum class AccessKind : std::uint32_t {
   kLoadShared,
-  kLoadForTensorCore,  // of shared memory, by way of the asynchronous proxy
+  kLoadForTensorCore,  // of shared memory, through the async proxy
   kStoreShared,
   kCopyToShared,  // asynchronously: what the copy's end writes
   kLoadGlobal,

@@ -1,6 +1,6 @@
-// Words of 8 bytes that blocks publish for blocks behind them (publish() of machine.h), as one
-// block sees them: whether its threads load those alone that it has published, or has seen
-// published and acquired, each behind the thread that has.
+// Words of 8 bytes that blocks publish for later blocks (publish() of machine.h), as one block sees
+// them. Checks that its threads load only words that the block has published, or has seen published
+// and acquired, and after the thread that did so.
 #pragma once
 
 #include <cstddef>
@@ -32,7 +32,7 @@ class PublishedWords {
   /// It has seen that another block has, and may load the word once it has acquired it.
   void see(std::size_t word, const MemoryAccess& access) { seen_.push_back({word, access}); }
   void acquire(int thread);
-  /// What is wrong: the block has not, or the hazard's other thread has without a barrier between.
+  /// An error: the block has not, or the hazard's other thread has without a barrier between.
   std::optional<SharedShadow::Hazard> load(std::size_t word, const MemoryAccess& access);
 
  private:
@@ -46,11 +46,11 @@ class PublishedWords {
   static MemoryAccess of_word(const MemoryAccess& access) {
     return {access.kind, kBytes, access.address, access.thread, access.site};
   }
-  /// In the shadow, which has those words that the block has come to.
+  /// Offset in the shadow, which has only the words that the block has published or acquired.
   std::size_t bytes_at(std::uint32_t place) const { return (place - 1) * std::size_t{kBytes}; }
 
-  std::vector<std::uint32_t> places_;  // from 1, among those that the block knows
-  std::vector<std::size_t> known_;     // by place
+  std::vector<std::uint32_t> places_;  // index from 1 among words that the block knows, or kNone
+  std::vector<std::size_t> known_;     // the words, by that index
   std::vector<Seen> seen_;             // and not acquired
   SharedShadow shadow_;
 };

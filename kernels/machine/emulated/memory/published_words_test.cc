@@ -1,5 +1,4 @@
-// Words that blocks publish for blocks behind them, and what a correct kernel does not do with
-// them.
+// Words that blocks publish for later blocks, and what a correct kernel does not do with them.
 #include "kernels/machine/emulated/memory/published_words.h"
 
 #include <cstdint>
@@ -11,7 +10,7 @@
 namespace sparkbench {
 namespace {
 
-/// Blocks of two warps, each of which publishes a word a thread.
+/// Blocks of two warps, each of which publishes a word per thread.
 class Published : public testing::Test {
  protected:
   static constexpr int kThreads = 64, kBlocks = 20;
@@ -37,7 +36,7 @@ class Published : public testing::Test {
   Bits64* own_pair(int block, EmulatedMachine& machine) {
     return word(block, 2 * (machine.thread() % (kThreads / 2)));
   }
-  /// Of the second of two blocks, the first of which has published its own.
+  /// Runs `kernel` as the second of two blocks; the first publishes its own words.
   EmulationReport run_second(const EmulatedKernel& kernel) {
     return run_blocks(2, [&](EmulatedMachine& machine) {
       if (machine.block(0) == 1) return kernel(machine);

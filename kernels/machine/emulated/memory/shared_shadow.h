@@ -2,23 +2,23 @@
 // access races with an earlier one.
 //
 // Time is counted per warp: a warp's clock ticks at each sync_warp and each barrier. An earlier
-// touch is ordered before now if barriers since lead from its warp to this one, perhaps by way of
-// others (a vector clock), or, for a touch of the same warp, if it has passed a sync_warp. A block
-// starts with a tick of every clock, which forgets the block before.
+// touch is ordered before now if barriers since lead from its warp to this one, possibly through
+// others (a vector clock), or, for a touch of the same warp, if the warp has passed a sync_warp. A
+// block starts with a tick of every clock, which forgets the block before.
 //
-// A copy of the tensor memory accelerator is its warp's, at the time when the warp started it.
-// Whoever waits for its barrier learns that time.
+// A TMA copy counts as its warp's, at the time when the warp started it. Whoever waits for its
+// barrier learns that time.
 //
-// A tensor core reads shared memory by another way (proxy) than stores write it: it sees a word
-// when the writer's thread has fenced after it wrote.
+// A tensor core reads shared memory through another proxy than stores write it: it sees a word if
+// the writer's thread has fenced after it wrote.
 //
-// A word remembers its last writer and two readers: the last one, and a different one, of another
-// warp if there is such since the last barrier. Two suffice where barriers are the block's: whoever
-// writes, if any unordered reader is another thread, so is one of these. Of readers that barriers
-// of some warps order differently one may be forgotten.
+// A word remembers its last writer and two readers: the last one, and a different one, from another
+// warp if there is such since the last barrier. Two suffice if all barriers are of the whole block:
+// if any unordered reader is a thread other than the writer, so is one of these. If barriers of
+// some warps order the readers differently, a reader can be forgotten.
 //
-// Most accesses are of 16 bytes, whose four words then tell the same: they are one word of the
-// shadow until an access of fewer bytes parts them, for the rest of the block.
+// Most accesses are of 16 bytes, whose four words then have one state: they are one word of the
+// shadow until an access of fewer bytes splits them, for the rest of the block.
 #pragma once
 
 #include <array>
@@ -49,29 +49,29 @@ class SharedShadow {
   /// `bytes` of shared memory for a block of `warps` warps.
   SharedShadow(std::size_t bytes, int warps);
 
-  /// Shared memory has at least so many bytes from now on.
+  /// Shared memory has at least this many bytes from now on.
   void extend_to(std::size_t bytes);
-  /// The threads that will run know nothing of what is in shared memory.
+  /// The next block's threads know nothing of what is in shared memory.
   void begin_block();
   void barrier() { barrier(0, warps()); }
-  /// Of the warps [first_warp, end_warp).
+  /// A barrier of the warps [first_warp, end_warp).
   void barrier(int first_warp, int end_warp);
   void sync_warp(int warp) { ++clocks_[static_cast<std::size_t>(warp)].now; }
-  /// The barrier `id`, below kBarriers, learns what the warp knows. Those warps that have waited
-  /// for it, a bit each, learn all that it has learnt.
+  /// arrive: the barrier `id`, below kBarriers, learns what the warp knows. complete: the waiting
+  /// warps, a bit each, learn all that it has learnt.
   void arrive_at_barrier(int id, int warp);
   void complete_barrier(int id, std::uint32_t waiting_warps);
 
-  /// A barrier of phases (mbarrier), of which a warp may learn after they have ended. Its id, for
-  /// arrive_at_barrier() too; until the block ends.
+  /// A phase barrier (mbarrier), from which a warp may learn after phases have ended. Returns its
+  /// id, also for arrive_at_barrier(), valid until the block ends.
   int add_phase_barrier();
   void end_phase(int id);
-  /// The warp learns what warps knew that arrived in phases that have ended.
+  /// The warp learns what the warps knew that arrived in phases that have ended.
   void learn(int id, int warp);
 
-  /// When the warp starts a copy, which it does now.
+  /// The time at which the warp starts a copy, which is now.
   std::uint32_t start_time(int warp) { return clocks_[static_cast<std::size_t>(warp)].now++; }
-  /// The barrier learns of a copy that the warp started then.
+  /// The barrier learns of a copy that the warp started at start_time.
   void arrive_copy(int id, int warp, std::uint32_t start_time);
 
   void fence_async_proxy(int thread) { ++fences_[static_cast<std::size_t>(thread)]; }
@@ -81,7 +81,7 @@ class SharedShadow {
   std::optional<Hazard> write(std::size_t offset, const MemoryAccess& access);
   /// The beginning of an asynchronous write: until write() ends it, nothing may read the words.
   std::optional<Hazard> start_copy(std::size_t offset, const MemoryAccess& access);
-  /// The end of one of the tensor memory accelerator, which writes as a tensor core reads.
+  /// The end of a TMA copy, which writes through the proxy by which a tensor core reads.
   std::optional<Hazard> end_copy(std::size_t offset, const MemoryAccess& access,
                                  std::uint32_t start_time);
 
@@ -103,7 +103,7 @@ class SharedShadow {
   struct alignas(64) Line {  // one of the cache
     Word word;
   };
-  /// Of Word::fences: no fence is needed.
+  /// In Word::fences: no fence is needed.
   static constexpr std::uint32_t kByAsyncProxy = ~0u;
 
   struct Clock {
@@ -115,7 +115,7 @@ class SharedShadow {
   /// Calls visit(word, offset) for what an access touches, in ascending order.
   template <class Visit>
   void for_each_word(std::size_t offset, std::size_t bytes, Visit visit);
-  /// The four words of a line, which is parted from now on.
+  /// The four words of a line, which is split from now on.
   Word* parts_of(std::size_t line);
   bool is_written(const Word& word) const {
     return word.writer.time >= clocks_[word.writer.warp()].block_start;
@@ -140,8 +140,8 @@ class SharedShadow {
   std::uint32_t fences_of(int thread) const { return fences_[static_cast<std::size_t>(thread)]; }
   void remember_reader(Word& word, const Touch& now) const;
 
-  std::vector<Line> lines_;                // of 16 aligned bytes each, unless they are parted
-  std::vector<Word> parts_;                // four of each that is, behind four of none
+  std::vector<Line> lines_;                // of 16 aligned bytes each, unless they are split
+  std::vector<Word> parts_;                // four for each line that is split, after four for none
   std::vector<std::uint32_t> first_part_;  // by line: in parts_, or 0
   std::vector<Clock> clocks_;              // by warp
   std::vector<std::uint32_t> known_;       // known()

@@ -66,7 +66,7 @@ void mark_rows(const TensorRegion& tensor, std::uintptr_t begin, std::vector<boo
   }
 }
 
-/// Of tensors that overlap, the first of which begins first.
+/// One region for tensors that overlap. tensors.front() begins first.
 GlobalRegion merge(std::span<const TensorRegion> tensors) {
   const TensorRegion& first = tensors.front();
   GlobalRegion region{first.name, first.base, 0, first.written_before, first.writable};

@@ -1,5 +1,5 @@
 // Strided tensors as a launch's global memory: q, k and v may be slices of one packed tensor, and
-// what lies between the rows of a padded one is out of bounds.
+// bytes between the rows of a padded one are out of bounds.
 #pragma once
 
 #include <array>

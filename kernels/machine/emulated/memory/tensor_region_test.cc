@@ -12,7 +12,7 @@ constexpr int kRowBytes = 16;
 
 class TensorRegionTest : public testing::Test {
  protected:
-  /// Rows of [batch, row, 3 x heads], 64 bytes of padding behind each.
+  /// Rows of [batch, row, 3 x heads], each followed by 64 bytes of padding.
   static constexpr std::int64_t kRowPitch = 3 * kHeads * kRowBytes + 64;
 
   TensorRegion slice(std::string name, int index, bool is_input = true) {
@@ -48,7 +48,7 @@ TEST_F(TensorRegionTest, HasNothingBetweenItsRows) {
   EXPECT_FALSE(exists(memory, kRowPitch + 96));     // padding
   EXPECT_FALSE(exists(memory, kRowPitch + 92, 8));  // half in it
   EXPECT_TRUE(exists(memory, kRowPitch + 88, 8));
-  EXPECT_FALSE(exists(memory, 5 * kRowPitch + 96));  // behind all
+  EXPECT_FALSE(exists(memory, 5 * kRowPitch + 96));  // past the last
 }
 
 TEST_F(TensorRegionTest, MergesOutputsToo) {

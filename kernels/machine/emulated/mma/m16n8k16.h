@@ -10,7 +10,7 @@
 
 namespace sparkbench {
 
-/// What all lanes of the warp have brought, multiplied.
+/// Multiplies the fragments of all lanes of the warp.
 template <Accumulator kAccumulator>
 void multiply_m16n8k16(const ArithmeticProfile& profile, M16n8k16Exchange& exchange, int steps,
                        int m, int n) {

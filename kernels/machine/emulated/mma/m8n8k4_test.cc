@@ -9,7 +9,7 @@ constexpr std::uint32_t kOneTwo = 0x40003c00u;  // halves 1, 2
 
 std::uint32_t half(int value) { return to_half(static_cast<float>(value)).bits; }
 
-/// Of each element of the four tiles, how many slots of the warp hold it.
+/// How many slots of the warp hold each element of the four tiles.
 template <class Row, class Column>
 std::vector<int> owners(int elements, const Row& row, const Column& column) {
   std::vector<int> owners(4 * 8 * 8);

@@ -1,5 +1,5 @@
-// wgmma as one thread of an emulated warp comes to it. Each of a warpgroup's four warps meets by
-// itself: its rows are its own.
+// wgmma for one thread of an emulated warp. The lanes of each of a warpgroup's four warps meet
+// without the other warps: a warp's rows of the product need no other's.
 #pragma once
 
 #include <cstddef>

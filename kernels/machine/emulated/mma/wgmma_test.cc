@@ -14,7 +14,7 @@ namespace {
 
 constexpr int kDepth = 64;  // k of a line of 128 bytes
 
-/// Tiles as an attention kernel has them: lines of 64 halves, swizzled.
+/// Tiles as in an attention kernel: lines of 64 halves, swizzled.
 template <int kN>
 struct Tiles {
   alignas(1024) Half a[64 * kDepth];
@@ -149,7 +149,7 @@ TEST(MachineWgmma, MultipliesAsPlainArithmeticDoes) {
   expect_plain_products<256>();
 }
 
-/// A tile of ones for A and B, multiplied once, with something left out.
+/// A tile of ones for A and B, multiplied once, with something omitted.
 enum class Defect { kNone, kNoFence, kNoBarrier, kRefilledEarly, kReadEarly, kLanesDiffer };
 
 EmulationReport multiply_ones(Defect defect, std::uint64_t seed, float& element, int& line) {
@@ -242,7 +242,7 @@ TEST(MachineWgmma, IsLateUnderSomeSeeds) {
   EXPECT_TRUE(was_late);
 }
 
-/// Products of numbers of every magnitude, beside those of m16n8k16.
+/// Products of numbers of every magnitude, against those of m16n8k16.
 TEST(MachineWgmma, HasTheBitsOfM16n8k16) {
   std::mt19937 generator(11);
   const auto half = [&] { return (generator() & 0x83ffu) | ((generator() % 31) << 10); };

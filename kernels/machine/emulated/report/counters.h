@@ -1,4 +1,4 @@
-// What a kernel asked of the hardware: warp instructions, and what the memory system makes of them.
+// Hardware counters of a kernel: warp instructions, and the memory transactions that they cause.
 #pragma once
 
 #include <array>
@@ -9,8 +9,8 @@
 
 namespace sparkbench {
 
-/// Instructions are counted once a warp, as profilers do; arithmetic that C++ spells itself is not
-/// seen.
+/// Instructions are counted once per warp, as profilers do; arithmetic that C++ spells itself is
+/// not seen.
 struct Counters {
   std::uint64_t mma_m8n8k4 = 0;
   std::uint64_t mma_m16n8k16 = 0;
@@ -21,7 +21,7 @@ struct Counters {
   std::uint64_t half_widenings = 0;    // half to float; lane calls / 32
   std::uint64_t fma = 0;               // lane calls / 32
   std::uint64_t shuffles = 0;
-  std::uint64_t barriers = 0;  // once a block, or a team
+  std::uint64_t barriers = 0;  // once per block, or per team
 
   std::uint64_t shared_loads = 0;
   std::uint64_t shared_stores = 0;
@@ -31,13 +31,13 @@ struct Counters {
   std::uint64_t global_loads = 0;
   std::uint64_t global_stores = 0;
   std::uint64_t global_atomics = 0;
-  std::uint64_t global_wavefronts = 0;    // the fewest possible, as of shared memory
+  std::uint64_t global_wavefronts = 0;    // the fewest possible, as for shared memory
   std::uint64_t global_sectors_read = 0;  // 32 bytes each, distinct within a warp instruction
   std::uint64_t global_sectors_written = 0;
   std::uint64_t global_sectors_added = 0;  // by atomics
 
   std::uint64_t mma() const { return mma_m8n8k4 + mma_m16n8k16 + wgmma; }
-  /// Of one of the instructions.
+  /// Counts `count` of one kind of mma instruction.
   void add_mma(std::uint64_t Counters::*instruction, Accumulator accumulator, std::uint64_t count) {
     this->*instruction += count;
     if (accumulator == Accumulator::kFp16) mma_fp16acc += count;

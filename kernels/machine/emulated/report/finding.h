@@ -1,4 +1,4 @@
-// What the emulator found wrong with a kernel: where, who, and what to look at.
+// Errors that the emulator finds in a kernel: the source line, the threads, and a message.
 #pragma once
 
 #include <array>
@@ -26,7 +26,7 @@ enum class FindingKind {
   kUninitializedRead,  // memory that nothing has written
   kMisaligned,         // an address that is no multiple of the access's size
   kReadOnlyWrite,      // a store to an input
-  kMissingProxyFence,  // tensor cores read what its writer has not fenced for them
+  kMissingProxyFence,  // a tensor core reads data that its writer has not fenced
   kMissedTurn,         // a turn that no block passes, or a word that none publishes, which was
                        // launched before the one that waits
   kCorruptIndices,     // recompute_indices() of a number that 32 does not divide
@@ -48,7 +48,7 @@ struct Finding {
   std::string message;
 };
 
-/// What only the detector that found it can tell.
+/// Details that only the detector that found it knows.
 struct FindingDetail {
   int other_thread = -1;
   std::string address;

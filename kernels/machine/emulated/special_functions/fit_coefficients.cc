@@ -29,7 +29,7 @@ struct Candidate {
   std::int64_t c1, c2;
 };
 
-/// What each offset into a segment is multiplied by, and where the sums lie.
+/// The truncated square of each offset into a segment, and the bounds of the sums there.
 struct Segment {
   std::vector<std::int64_t> squares;
   std::vector<Bounds> sums;

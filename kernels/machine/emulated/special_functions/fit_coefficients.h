@@ -1,9 +1,9 @@
 // Where coefficients.cc comes from: the interpolator's coefficients, derived from what a GPU
 // computes for every float of one binade.
 //
-// A result tells within which bounds the interpolator's sum lies. Of the coefficients near the
-// function's own Taylor series, those that keep the sums of a whole segment within their bounds are
-// looked for; 2^16 or 2^17 results leave exactly one choice.
+// A result bounds the interpolator's sum. The fit searches, near the function's own Taylor series,
+// for the coefficients that keep the sums of a whole segment within these bounds; 2^16 or 2^17
+// results leave exactly one choice.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ namespace sparkbench {
 struct FittedFunction {
   double (*slope)(double f);
   double (*half_curvature)(double f);
-  double finest_step;  // what the sum is cut to before it becomes a float; 0 if to the float alone
+  double finest_step;  // what the sum is cut to before it becomes a float; 0: only to the float
   bool skips_zero;     // the result for f = 0 is not the interpolator's
 };
 
@@ -31,9 +31,9 @@ struct FittedTable {
   std::int32_t bias;
 };
 
-/// `results[i]` is the function of i * 2^-23, for all i of 23 bits. Of `layout`, segments and bias
-/// are not read. Throws std::runtime_error when a segment has no coefficients or several, or the
-/// segments do not agree on one bias.
+/// `results[i]` is the function of i * 2^-23, for all i of 23 bits. The segments and bias of
+/// `layout` are not read. Throws std::runtime_error if a segment has no coefficients or several, or
+/// if the segments do not agree on one bias.
 FittedTable fit_coefficients(const FittedFunction& function, const Interpolation& layout,
                              const std::vector<float>& results);
 

@@ -49,7 +49,7 @@ struct FunctionReplay {
 
 inline constexpr std::size_t kListedFunctionMisses = 10;
 
-/// Computes every result anew and compares bits, those of NaN too; one replay for each function.
+/// Recomputes every result and compares bits, those of NaN too; one replay for each function.
 std::vector<FunctionReplay> replay(const FunctionRecording& recording);
 
 }  // namespace sparkbench

@@ -1,4 +1,4 @@
-// What a GPU's float instructions do beside rounding: one NaN, and .ftz.
+// Float arithmetic of a GPU beyond rounding: one NaN, and .ftz.
 #pragma once
 
 #include <cmath>

@@ -15,8 +15,8 @@ extern const std::array<std::uint8_t, 128 * 128> kLowerProducts;
 /// x has 17 bits, the result 15: at most x * x / 2^19, and less by under 8.51.
 ///
 /// A square's partial products are x_i at 2^(2i), and x_i x_j at 2^(i+j+1) for i > j. The upper
-/// eight bits, x_9 and up, keep all of theirs but x_9 alone, which shifting their square drops. A
-/// bit j below them keeps those with i >= 18 - j.
+/// eight bits, x_9 and up, keep all of theirs except x_9 itself, which shifting their square drops.
+/// A bit j below them keeps those with i >= 18 - j.
 inline std::uint32_t truncated_square(std::uint32_t x) {
   const std::uint32_t upper = x >> 9;
   return (upper * upper >> 1) + kLowerProducts[((x << 5) & 0x3f80u) | (x >> 10)];

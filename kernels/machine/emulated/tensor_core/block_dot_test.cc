@@ -44,7 +44,7 @@ struct KnownAnswer {
   std::uint32_t volta, turing, hopper, fma884;
 };
 
-// What tells one architecture from another: the extra bits, truncation instead of rounding, sums
+// The differences between architectures: the extra bits, truncation instead of rounding, sums
 // before rounding. The first is the example of Xie et al.; the exact answer is -0.875.
 const KnownAnswer kAnswersF32[] = {
     {{-2048, -.5f, -.25f, -.125f}, {4096, 1, 1, 1}, 0x1p23f, 0, 0xbf000000, 0xbf400000, 0},

@@ -1,4 +1,4 @@
-// What the vectorised loops are written in: one number at a time, and no branch that could keep the
+// The operations of the vectorised loops: one number at a time, and no branch that could keep the
 // compiler from computing eight or sixteen at once. A mask is -1 or 0.
 #pragma once
 

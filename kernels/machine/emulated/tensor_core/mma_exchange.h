@@ -1,5 +1,4 @@
-// What the lanes of a warp bring to an mma, by lane, until the last of them has come and multiplies
-// for all.
+// The fragments of a warp's mma, by lane, until the last lane has arrived and multiplies for all.
 #pragma once
 
 #include <array>
@@ -12,7 +11,7 @@ namespace sparkbench {
 
 inline constexpr int kMaxMmaFragments = 64;  // of each operand of m8n8k4, all steps together
 
-/// As OuterOperands has it.
+/// The operands in the format of OuterOperands.
 struct M8n8k4Exchange {
   std::array<WarpOperands, kMaxMmaFragments> a, b;
   std::array<AccumulatorFragment<Accumulator::kFp32>*, kMaxOuterFragments * 32> c_fp32;
@@ -38,7 +37,7 @@ struct MmaExchange {
   WgmmaExchange wgmma;
 };
 
-/// The member for this type of accumulators.
+/// The accumulators of this type.
 template <Accumulator kAccumulator, class Exchange>
 auto& accumulators_of(Exchange& exchange) {
   if constexpr (kAccumulator == Accumulator::kFp32) {

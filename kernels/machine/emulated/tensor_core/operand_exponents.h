@@ -16,8 +16,8 @@ inline constexpr int kBias = 127 * kExponentUnit;
 /// No non-zero fp32 c that vectors do has a lower one; 2^(F + 100) is still a float.
 inline constexpr int kLeastExponent = -100 * kExponentUnit;
 
-/// Of a zero operand: with any other it is below kLeastExponent, and with another zero still an
-/// int.
+/// The exponent of a zero operand: added to any other it is below kLeastExponent, and added to
+/// itself still an int.
 inline constexpr int kZeroExponent = -120 * kExponentUnit;
 
 SPARKBENCH_LANE int operand_exponent(Half half) {

@@ -100,7 +100,7 @@ struct Block {
   }
 };
 
-/// One row into d. False if there is a column that it cannot do.
+/// One row into d. False if it cannot do one of its columns.
 SPARKBENCH_VECTOR_CLONES
 bool multiply_row_16(int fraction_bits, const float* a, const int* a_exponent,
                      const DecodedColumns& b, int columns, const float* __restrict c,
@@ -114,7 +114,7 @@ bool multiply_row_16(int fraction_bits, const float* a, const int* a_exponent,
   return refused == 0;
 }
 
-/// The same of two blocks of eight terms, one after the other.
+/// The same for two blocks of eight terms, one after the other.
 SPARKBENCH_VECTOR_CLONES
 bool multiply_row_8(int fraction_bits, const float* a, const int* a_exponent,
                     const DecodedColumns& b, int columns, const float* __restrict c,

@@ -11,7 +11,7 @@
 namespace sparkbench {
 namespace {
 
-constexpr int kColumns = 40;  // of which a vector of 16 takes some, and its remainder the others
+constexpr int kColumns = 40;  // a vector of 16 takes some of them, its remainder the others
 
 template <class Draw>
 RowsOperands drawn_operands(Draw draw) {

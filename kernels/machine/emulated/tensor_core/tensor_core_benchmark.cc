@@ -1,5 +1,5 @@
 // Host time of one emulated warp-level m8n8k4 (four 8x8x4 products), by profile, accumulator and
-// k steps a call. The counter `per_mma` is what an emulated kernel pays for each instruction.
+// k steps per call. The counter `per_mma` is what an emulated kernel pays for each instruction.
 #include <benchmark/benchmark.h>
 
 #include <cstdint>

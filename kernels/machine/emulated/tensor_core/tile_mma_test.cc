@@ -27,7 +27,7 @@ std::array<Half, 4> column_of(const WarpOperandTiles& tiles, int p, int column) 
           tiles.b[p][3][column]};
 }
 
-/// The vector path alone, without the fallback that would hide its limits.
+/// Only the vector path, without the fallback that would hide its limits.
 void expect_fp32_step_as_defined(const ArithmeticProfile& profile, Sort sort, float largest_c,
                                  std::mt19937& generator) {
   const WarpOperandTiles tiles = random_tiles(sort, generator);

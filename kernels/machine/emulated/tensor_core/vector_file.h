@@ -53,7 +53,7 @@ struct ReplayResult {
 
 inline constexpr std::size_t kListedMisses = 10;
 
-/// Computes every row anew and compares bits, those of NaN too. A row's terms are cut into the
+/// Recomputes every row and compares bits, those of NaN too. A row's terms are cut into the
 /// profile's blocks, so 16 terms are two blocks of ampere and four of volta.
 ReplayResult replay(const ArithmeticProfile& profile, const std::vector<VectorRow>& rows);
 

@@ -18,7 +18,7 @@ using m16n8k16::FragmentB;
 using m16n8k16::FragmentC;
 
 /// A warp's operands as matrices, and laid out in fragments by the element formulas of the PTX ISA,
-/// written down anew.
+/// written here independently.
 struct Warp {
   Half a[16][16];  // [row][k]
   Half b[8][16];   // [column][k]

@@ -6,7 +6,7 @@
 namespace sparkbench {
 namespace {
 
-/// Calls visit(elements, row, column) for every two elements of C that lie side by side in a lane.
+/// Calls visit(elements, row, column) for every two adjacent elements of C in a lane.
 template <class Visit>
 void for_pairs(const WarpAccumulators& c, int n, Visit visit) {
   for (int lane = 0; lane < 32; ++lane) {

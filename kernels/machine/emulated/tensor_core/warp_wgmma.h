@@ -9,7 +9,7 @@
 
 namespace sparkbench {
 
-/// Of each lane its fragments of C, one for each 8 columns.
+/// Each lane's C fragments, one for each 8 columns.
 using WarpAccumulators = std::array<m16n8k16::FragmentC<Accumulator::kFp32>*, 32>;
 
 void gather_a(const std::array<m16n8k16::FragmentA, 32>& fragments, RowsOperands& operands);
