@@ -9,6 +9,7 @@
 #include "harness/plugin/sparkbench_kernel.h"
 #include "kernels/problem/packed.h"
 #include "kernels/problem/tensors.h"
+#include "reference/encoder/layer_shape.h"
 
 namespace sparkbench {
 
@@ -22,8 +23,9 @@ struct PluginDevice {
 /// Owns all that the C problem points to.
 class PluginProblem {
  public:
+  /// `layer` is null for attention alone.
   PluginProblem(const Problem& problem, Pass pass, bool is_deterministic,
-                const PluginDevice& device);
+                const PluginDevice& device, const LayerShape* layer = nullptr);
   PluginProblem(const PluginProblem&) = delete;
   PluginProblem& operator=(const PluginProblem&) = delete;
 
@@ -38,6 +40,7 @@ class PluginProblem {
   Problem problem_;
   std::vector<KeyMask> masks_;  // of each sequence, or one for all; none: the mask is a pattern
   std::string mask_;
+  sparkbench_layer layer_{};
   sparkbench_problem c_{};
 };
 

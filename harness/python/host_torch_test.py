@@ -30,6 +30,12 @@ KERNELS = """
             return o.to(q.dtype), lse
         return forward
 
+    @sparkbench.kernel(prepare=True)
+    def compiled(problem):
+        return torch.compile(lambda q, k, v: sdpa(
+            q, k, v, causal=False, softmax_scale=0.125, enable_gqa=False).sin().asin(),
+            backend="aot_eager")
+
     def detached(q, k, v):
         return sdpa(q, k, v, causal=False, softmax_scale=0.125, enable_gqa=False).detach()
 
@@ -83,6 +89,11 @@ class Torch(unittest.TestCase):
         self.assertEqual(ran.status, 0, ran)
         self.assertEqual(statuses(ran), ["ok"] * 24, ran)
         self.assertIn("torch", ran.cases[0]["libraries"]["sdpa"])
+
+    def test_compiled_backward_pass_is_repeated(self):
+        """Which PyTorch refuses if the first one gave its memory away."""
+        ran = sweep(FILES, "kernels.py:compiled", "--seqlen", "33", "--pass", "bwd")
+        self.assertEqual((ran.status, statuses(ran)), (0, ["ok"]), ran)
 
     def test_every_mask_is_prepared(self):
         ran = sweep(
