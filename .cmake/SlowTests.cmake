@@ -7,7 +7,7 @@ set(SPARKBENCH_SLOW_TESTS
     expression_c_text_test faults_damage_test faults_study_test faults_test figures_bars_test figures_lines_test
     fit_coefficients_test fp32_scores_test head_groups_test help_test hopper_backward_test
     hopper_carried_backward_test hopper_dq_sums_test hopper_forward_test hopper_packed_test
-    hopper_row_runs_test hopper_sparse_test host_layers_test host_numpy_test
+    hopper_row_runs_test hopper_sparse_test host_layers_test host_numpy_test host_tritonbench_test
     host_peers_test host_torch_test include_order_test input_file_test inspect_test
     install_test installed_cudnn_test jit_compiled_code_test jit_tile_kernels_test journal_test
     json_test layer_attention_test layer_errors_test layer_gradients_test listed_blocks_test
