@@ -14,6 +14,7 @@ PEERS = {
     "torch_unfused": ("torch-unfused",),
     "torch_sdpa": ("torch-math", "torch-efficient", "torch-flash", "torch-cudnn"),
     "torch_flex": ("torch-flex",),
+    "torch_bsr": ("torch-bsr",),
     "torch_varlen": ("torch-varlen", "torch-nested", "torch-padded"),
     "flash_attention_2": ("flash-attn-2",),
     "flash_attention_3": ("flash-attn-3",),
