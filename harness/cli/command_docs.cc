@@ -116,7 +116,7 @@ std::span<const CommandDoc> command_docs() {
       {"judge",
        "says whether a kernel is right, where it is wrong, and how it compares",
        {"sparkbench judge --kernel volta-fp32acc",
-        "sparkbench judge --kernel ./libmine.so:fast --json judgement.json"}},
+        "sparkbench judge --kernel ./libmine.so:fast --html judgement.html"}},
       {"run",
        "reports everything known about each kernel on one problem",
        {"sparkbench run --kernel volta-fp32acc --seqlen 512 --causal true"}},

@@ -39,6 +39,14 @@ void add_judge_command(CLI::App& program, const Invocation& invocation, Action& 
     options.preset = "judge";
     options.method.min_seconds = 0.1;  // most of its many cases are small
     app.get_option("--kernel")->required();
+    app.get_option("--json")->description("write the judgement as JSON; --out stores the run");
+    app.get_option("--html")->description("write the judgement as a page for a browser");
+  };
+  command.formats.json = [](const RunRecord& run) {
+    return judgement_json(run, judged_kernels(run));
+  };
+  command.formats.html = [](const RunRecord& run) {
+    return judgement_page(run, judged_kernels(run));
   };
   command.report = [](const RunRecord& run, const TableView& view, std::ostream& out) {
     const char* gap = "";

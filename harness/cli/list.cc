@@ -202,6 +202,7 @@ void list_kernels_as_json(const std::vector<CheckedKernel>& kernels, std::ostrea
          {"version", or_null(kernel.version)},
          {"backend", table.backend == SPARKBENCH_HOST ? "host" : "cuda"},
          {"accumulator", accumulator_json(is_fp16 ? Accumulator::kFp16 : Accumulator::kFp32)},
+         {"computes_layers", table.computes_layers != 0},
          {"has_backward", table.backward != nullptr},
          {"has_lse", table.has_no_lse == 0},
          {"draws_own_dropout", table.draws_own_dropout != 0},

@@ -51,7 +51,10 @@ void report_to_people(const MeasuringCommand& command, const SweepOptions& optio
 ExitCode run_and_report(const MeasuringCommand& command, const SweepRequest& request,
                         CaseExecutor& executor, const Streams& streams) {
   const SweepOptions& options = request.options;
-  check_outputs(options.files, runs_beside(options), options.tensors_file);
+  RunsBeside runs = runs_beside(options);
+  if (command.formats.are_own())
+    std::swap(runs.own, runs.read);  // --json is then no run's run.json
+  check_outputs(options.files, runs, options.tensors_file);
   SweepResult result = run_sweep(request, executor, streams);
   if (command.add_cases) command.add_cases(result.run);
   if (!options.is_quiet) report_to_people(command, options, result.run, streams);
@@ -59,7 +62,7 @@ ExitCode run_and_report(const MeasuringCommand& command, const SweepRequest& req
   for (const std::string& why : why_nothing_ran(result.run)) {
     streams.err << "sparkbench: " << why << '\n';
   }
-  write_outputs(options.files, result.run, streams);
+  write_outputs(options.files, result.run, streams, command.formats);
   save_outputs(options.files.outputs, result, streams);
   if (command.write_more) command.write_more(result.run);
   return exit_code_of(result.run);

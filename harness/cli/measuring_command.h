@@ -7,6 +7,7 @@
 
 #include "harness/cli/commands.h"
 #include "harness/plan/planned_sweep.h"
+#include "harness/run/run_files.h"
 
 namespace sparkbench {
 
@@ -23,6 +24,7 @@ struct MeasuringCommand {
   std::function<void(RunRecord&)> add_cases = {};                // measured by other programs
   /// For people: covers the cases that they selected.
   std::function<void(const RunRecord&, const TableView&, std::ostream&)> report;
+  RunFormats formats = {};
   std::function<void(const RunRecord&)> write_more = {};  // after the files
   bool has_tables = true;                                 // whether table flags apply to the report
   bool has_case_table = true;  // and whether it has a table with a row per case

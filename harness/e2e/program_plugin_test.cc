@@ -154,7 +154,25 @@ TEST(PluginProgram, WorksInEveryMeasuringCommand) {
   EXPECT_EQ(run_sparkbench("advise" + one).exit_code, 0);
   expect_refused(run_sparkbench("encoder --hidden 64 --seqlen 16 --batch 1 --headdim 64" + kDevice +
                                 "--kernel " + kNaive),
-                 2, "an encoder layer takes only sparkbench's own kernels");
+                 2, "computes attention by itself");
+}
+
+TEST(PluginProgram, IsJudgedOnOnePage) {
+  const TemporaryFolder folder;
+  const std::string html = path_in(folder, "page.html"), out = path_in(folder, "run");
+  const std::string judge = "judge --shard 1/16 --kernel " + kNaive + kDevice;
+  const ProgramResult result = run_sparkbench(judge + "-q --json - --html " + html);
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const auto judgement = nlohmann::json::parse(result.out);
+  EXPECT_EQ(judgement["schema"]["name"], "sparkbench.judgement");
+  EXPECT_EQ(judgement["kernels"][0]["kernel"], "naive-host");
+  EXPECT_EQ(judgement["kernels"][0]["verdict"], "right");
+  std::stringstream page;
+  page << std::ifstream(html).rdbuf();
+  EXPECT_TRUE(contains(page.str(), "<h2>naive-host: <span class=\"right\">right in all of "))
+      << page.str();
+  expect_refused(run_sparkbench(judge + "--out " + out + " --json " + out + "/run.json"), 2,
+                 "is a file of the run");
 }
 
 TEST(PluginProgram, SavesItsOutputs) {
@@ -176,6 +194,7 @@ TEST(PluginProgram, ListsALibrary) {
   EXPECT_EQ(kernels[0]["name"], "right");
   EXPECT_EQ(kernels[0]["backend"], "host");
   EXPECT_EQ(kernels[0]["has_backward"], true);
+  EXPECT_EQ(kernels[0]["computes_layers"], false);
   EXPECT_TRUE(kernels[0]["version"].is_null());
   EXPECT_EQ(kernels[0]["flag"], kFaulty + ":right");
   expect_refused(run_sparkbench("list --kernel volta-fp32acc"), 2,

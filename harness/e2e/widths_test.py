@@ -29,7 +29,7 @@ COMMANDS = (
     "sweep encoder accuracy run report merge diff list info mask check-arithmetic completion"
 ).split()
 # Text for copying stays whole: a command, an address.
-TO_BE_COPIED = re.compile(r" +(repeat:? +)?(sparkbench|sweeps/\S+\.py) | *\(?https://\S+$")
+TO_BE_COPIED = re.compile(r" +(repeat:? +)?sparkbench | *\(?https://\S+$")
 # A case without a result, and the reason, in another program's words.
 OF_A_CASE = re.compile(r"^(failed|skipped|incorrect) \S+  ")
 MODEL_COMMANDS = ("inspect", "predict")

@@ -34,6 +34,7 @@ LayerTensors repeated(const LayerTensors& first, int batch) {
 
 void record_stages(const LayerTimes& times, CaseRecord& record) {
   LayerOutcome& layer = record.layer.value();
+  if (layer.stages.empty()) return;  // a plug-in's, which is timed as a whole
   double sum = 0, attention = 0;
   for (StageOutcome& stage : layer.stages) {
     const auto found = std::find_if(times.stage_ms.begin(), times.stage_ms.end(),

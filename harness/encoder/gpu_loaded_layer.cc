@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "harness/encoder/gpu_ready_layer.h"
+#include "harness/plugin/plugin_layer.h"
 #include "harness/timing/gpu_graph.h"
 #include "kernels/machine/out_of_device_memory.h"
 
@@ -31,6 +32,9 @@ class GpuLoadedLayer : public LoadedLayer {
 
   std::vector<PartError> errors(const LayerVariant& variant, const RunOptions& options) override {
     const ExactLayerResult& exact = exact_result(options.pass != Pass::kForward);
+    if (const PluginLayer* const whole = whole_layer(variant.attention)) {
+      return errors_of(prepared(*whole, variant.rest, options)->compute(), exact);
+    }
     std::vector<PartError> errors, gradients;
     std::vector<std::pair<Stage, std::vector<Half>>> stages;
     {
@@ -52,24 +56,27 @@ class GpuLoadedLayer : public LoadedLayer {
 
   LayerTimes time(const LayerVariant& variant, const LayerVariant* baseline,
                   const RunOptions& options) override {
-    const ReadyLayer ready(on_gpu(), variant, options);
-    const std::unique_ptr<ReadyLayer> other = ready_beside(baseline, options);
-    std::vector<Launch> launches;
-    for (const ReadyLayer* each : {&ready, static_cast<const ReadyLayer*>(other.get())}) {
-      if (each == nullptr) continue;
-      each->precede();
-      launches.emplace_back([each] { each->enqueue(); });
+    if (const PluginLayer* const whole = whole_layer(variant.attention)) {
+      const std::unique_ptr<PluginLayerRun> run = prepared(*whole, variant.rest, options);
+      LayerTimes times = time_beside(*run, baseline, options);
+      times.why_no_graph = "a plug-in's layer is not recorded";
+      return times;
     }
-    std::vector<Timing> timings = timer_.time(launches, options.method);
-    LayerTimes times;
-    times.whole = std::move(timings.front());
-    if (other != nullptr) times.baseline = std::move(timings.back());
+    const ReadyLayer ready(on_gpu(), variant, options);
+    LayerTimes times = time_beside(ready, baseline, options);
     times.stage_ms = stage_times(ready, options);
     time_graph(ready, options, times);
     return times;
   }
 
   LayerNeeds needs(const LayerVariant& variant, const RunOptions& options) override {
+    if (const PluginLayer* const whole = whole_layer(variant.attention)) {
+      const std::unique_ptr<PluginLayerRun> run = prepared(*whole, variant.rest, options);
+      run->precede();
+      run->enqueue();
+      stream().synchronize();
+      return {run->bytes_over_weights(), std::nullopt};
+    }
     const ReadyLayer ready(on_gpu(), variant, options);
     ready.precede();
     ready.enqueue();  // one-time work, such as loading a kernel, is then done
@@ -80,6 +87,50 @@ class GpuLoadedLayer : public LoadedLayer {
   }
 
  private:
+  std::unique_ptr<PluginLayerRun> prepared(const PluginLayer& layer, Rest rest,
+                                           const RunOptions& options) const {
+    LayerInputs inputs;
+    for (std::size_t i = 0; i < SPARKBENCH_WEIGHTS + 2; ++i) inputs.push_back(data_.at(i));
+    const auto read = [this](Half* to, const void* from, std::size_t elements) {
+      stream().synchronize();
+      CUDA_CHECK(cudaMemcpy(to, from, elements * sizeof(Half), cudaMemcpyDeviceToHost));
+    };
+    const auto poison = [this](void* memory, std::size_t bytes) {
+      CUDA_CHECK(cudaMemsetAsync(memory, kPluginPoison, bytes, stream().get()));
+    };
+    return layer.prepare_layer(shape_of(work_, rest), work_.problem, options, inputs,
+                               {allocate_for_candidate, poison, read, stream().get()});
+  }
+
+  static std::vector<PartError> errors_of(const LayerOutputs& outputs,
+                                          const ExactLayerResult& exact) {
+    std::vector<PartError> errors = {{"output", error_of(outputs.y, exact.output)}};
+    for (const auto& [name, want] : exact.gradients) {
+      for (const auto& [of, got] : outputs.gradients) {
+        if (of == name) errors.push_back({name, error_of(got, want)});
+      }
+    }
+    return errors;
+  }
+
+  /// Alternates with the baseline, if there is one and memory has room for it.
+  template <class Layer>
+  LayerTimes time_beside(Layer& layer, const LayerVariant* baseline,
+                         const RunOptions& options) const {
+    const std::unique_ptr<ReadyLayer> other = ready_beside(baseline, options);
+    layer.precede();
+    std::vector<Launch> launches = {[&] { layer.enqueue(); }};
+    if (other != nullptr) {
+      other->precede();
+      launches.emplace_back([&] { other->enqueue(); });
+    }
+    std::vector<Timing> timings = timer_.time(launches, options.method);
+    LayerTimes times;
+    times.whole = std::move(timings.front());
+    if (other != nullptr) times.baseline = std::move(timings.back());
+    return times;
+  }
+
   std::vector<PartError> output_errors(const GpuLayer& layer, const ExactLayerResult& exact,
                                        Rest rest) const {
     const std::size_t elements = work_.tensors.x.size();

@@ -6,6 +6,7 @@
 
 #include "harness/encoder/layer_verdict.h"
 #include "harness/encoder/own_layer.h"
+#include "harness/plugin/plugin_layer.h"
 #include "harness/run/outcome_record.h"
 #include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/registry.h"
@@ -76,6 +77,11 @@ std::optional<LayerRows> rows_to_check(const CaseProblem& problem, const Problem
     return rows;
   }
   return std::nullopt;
+}
+
+LayerShape shape_with(LayerShape shape, const CaseRecord& record) {
+  shape.rest = record.problem.layer->rest;
+  return shape;
 }
 
 void warn_of_sample(const CaseProblem& problem, const LayerPart& part, CaseRecord& record) {
@@ -150,6 +156,16 @@ void LayerRunner::run(const Candidate& candidate, const RunSettings& settings, C
   }
   prepare(record.problem, dynamic_cast<const OwnLayer*>(settings.own.get()));
   const ArithmeticProfile& profile = candidate.arithmetic();
+  if (const PluginLayer* const whole = whole_layer(candidate)) {
+    const RunOptions options{record.problem.pass, settings.is_deterministic, false,
+                             settings.method};
+    const LayerOutputs outputs = whole->run_on_host(
+        shape_with(checked_->shape, record), checked_->part.problem, checked_->tensors, options);
+    const auto& unfused = unfused_errors({profile, Accumulator::kFp32});
+    warn_of_sample(record.problem, checked_->part, record);
+    return judge_layer(checked_->check->errors(outputs), {unfused, &unfused}, false,
+                       settings.tolerance(), record);
+  }
   const AttentionKernel* const kernel = find_attention_kernel(record.kernel);
   std::vector<Finding> findings;
   const auto note = [&](const EmulationReport& report) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <stdexcept>
 
 #include "harness/run/outcome_record.h"
 
@@ -20,6 +21,12 @@ Accuracy accuracy_of_output(const ErrorMetrics& error, const ErrorMetrics& same,
   Accuracy accuracy = make_accuracy("o", error, {same, fp32}, {});
   accuracy.output_hash.reset();
   return accuracy;
+}
+
+const ErrorMetrics& error_of(const std::vector<PartError>& errors, const std::string& part) {
+  const auto found = std::ranges::find(errors, part, &PartError::of);
+  if (found == errors.end()) throw std::logic_error("the unfused layer has no part " + part);
+  return found->error;
 }
 
 /// The largest error of an fp16 layer whose arguments fit into fp16: some parts in a thousand, with
@@ -60,13 +67,12 @@ void judge_layer(const std::vector<PartError>& errors, const UnfusedLayer& unfus
                  const Tolerance& tolerance, CaseRecord& record) {
   const bool is_judged_by_itself = is_measure || unfused.same == nullptr;
   std::string why;
-  for (std::size_t i = 0; i < errors.size(); ++i) {
-    const auto& [of, error] = errors[i];
+  for (const auto& [of, error] : errors) {
     record.layer->errors.push_back({of, error.checked_elements, error.rel_l2, error.max_abs,
-                                    ratio_of(error, unfused.fp32.at(i).error)});
+                                    ratio_of(error, error_of(unfused.fp32, of))});
     const std::string wrong = is_judged_by_itself
                                   ? (error.nonfinite == 0 ? "" : "an element is not finite")
-                                  : why_incorrect(error, unfused.same->at(i).error, tolerance);
+                                  : why_incorrect(error, error_of(*unfused.same, of), tolerance);
     if (why.empty() && !wrong.empty()) why = fmt::format("{}: {}", of, wrong);
   }
   warn_of_measure(unfused.fp32, record);

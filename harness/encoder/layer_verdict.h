@@ -15,9 +15,9 @@ struct UnfusedLayer {
 };
 
 /// Puts errors and verdict into the record. Every part is compared, with the tolerance, with the
-/// same part of the unfused layer with the kernel's accumulator. Without that, and for the unfused
-/// layer itself (`is_measure`), a part need only be finite. over_unfused is relative to FP32
-/// accumulators; a correct part above twice that gets a warning (kOverUnfusedWarning). If the
+/// part of the same name of the unfused layer with the kernel's accumulator. Without that, and for
+/// the unfused layer itself (`is_measure`), a part need only be finite. over_unfused is relative to
+/// FP32 accumulators; a correct part above twice that gets a warning (kOverUnfusedWarning). If the
 /// unfused layer's own error exceeds what fp16 explains, the record says so
 /// (W-REFERENCE-INACCURATE).
 void judge_layer(const std::vector<PartError>& errors, const UnfusedLayer& unfused, bool is_measure,

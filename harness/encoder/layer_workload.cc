@@ -9,6 +9,7 @@
 #include "harness/encoder/gpu_layer_runner.h"
 #include "harness/encoder/layer_runner.h"
 #include "harness/model/predictor.h"
+#include "harness/plugin/plugin_layer.h"
 #include "harness/run/case_workload.h"
 #include "kernels/base/half.h"
 #include "kernels/base/saturating.h"
@@ -78,6 +79,7 @@ class LayerWorkload : public CaseWorkload {
 
   bool computes(const CaseProblem& problem) const override { return problem.layer.has_value(); }
   const char* command() const override { return "encoder"; }
+  Support supports(const Candidate& candidate, const CaseProblem& problem) const override;
   /// Bytes: weights, input and output, backward their gradients too. Also sets the stages, and what
   /// a layer holds at most besides its weights.
   void start(const Candidate& candidate, CaseRecord& record) const override;
@@ -102,6 +104,13 @@ class LayerWorkload : public CaseWorkload {
 LayerWorkload::LayerWorkload(Device& device, RunSettings settings)
     : device_(device), settings_(std::move(settings)) {}
 
+Support LayerWorkload::supports(const Candidate& candidate, const CaseProblem& problem) const {
+  if (const PluginLayer* const whole = whole_layer(candidate)) {
+    return whole->supports_layer(problem.layer.value(), problem, problem.pass);
+  }
+  return CaseWorkload::supports(candidate, problem);
+}
+
 void LayerWorkload::start(const Candidate& candidate, CaseRecord& record) const {
   const CaseProblem& problem = record.problem;
   const LayerShape& shape = problem.layer.value();
@@ -116,6 +125,10 @@ void LayerWorkload::start(const Candidate& candidate, CaseRecord& record) const 
   for (const StageOutcome& stage : layer.stages) {
     record.flops = saturating_sum({record.flops, stage.flops});
     layer.launches += stage.launches;
+  }
+  if (whole_layer(candidate) != nullptr) {  // whose stages and launches nobody knows
+    layer.stages.clear();
+    layer.launches = 0;
   }
   LayerShape unfused_shape = shape;
   unfused_shape.rest = Rest::kUnfused;
@@ -160,7 +173,9 @@ double LayerWorkload::host_flops(const CaseRecord& planned) const {
 void LayerWorkload::run(const Candidate& candidate, bool is_verified, CaseRecord& record) {
   candidate.add_mask_plan(record.problem, *record.mask_work);
   if (device_.info().kind == DeviceKind::kEmulated) {
-    return emulated_.run(candidate, settings_, record);
+    const bool is_judged = settings_.is_verified && !is_verified;  // without dropout, before
+    if (!is_judged) emulated_.run(candidate, settings_, record);
+    return;
   }
   gpu_.run(candidate, find_candidate(device_, kCublasFp16.name), device_, settings_, is_verified,
            record);

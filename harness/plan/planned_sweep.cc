@@ -7,12 +7,14 @@
 #include <functional>
 #include <set>
 #include <span>
+#include <type_traits>
 #include <utility>
 
 #include "harness/candidates/known_candidates.h"
 #include "harness/cli/options/one_problem.h"
 #include "harness/devices/environment.h"
 #include "harness/plugin/plugin_kernel.h"
+#include "harness/plugin/plugin_layer.h"
 #include "harness/run/run_files.h"
 #include "results/record/case_id.h"
 #include "results/record/provenance.h"
@@ -43,21 +45,49 @@ std::vector<CheckedKernel> kernels_for(const Device& device, const std::string& 
   return kernels;
 }
 
+/// Those that compute what the command measures. Throws UsageError if none does.
+std::vector<CheckedKernel> kernels_of(Workload workload, const std::string& item,
+                                      const std::vector<ForeignKernel>& kernels) {
+  const bool are_layers = workload == Workload::kLayer;
+  std::vector<CheckedKernel> checked = checked_kernels(item, kernels);
+  std::erase_if(checked, [&](const CheckedKernel& kernel) {
+    return (kernel.table.computes_layers != 0) != are_layers;
+  });
+  if (!checked.empty()) return checked;
+  throw UsageError(
+      are_layers
+          ? fmt::format("--kernel: '{}' computes attention by itself; allowed: kernels that "
+                        "compute whole layers (computes_layers), and sparkbench's own",
+                        item)
+          : fmt::format("--kernel: '{}' computes whole layers; allowed: sparkbench encoder", item));
+}
+
+std::unique_ptr<const Candidate> made_of(CheckedKernel kernel, const Device& device,
+                                         bool is_deterministic) {
+  const auto make = [&]<class Kind>(std::type_identity<Kind>) {
+    return std::make_unique<Kind>(std::move(kernel), device.info(), gpu_index(device),
+                                  is_deterministic);
+  };
+  if (kernel.table.computes_layers != 0) return make(std::type_identity<PluginLayer>());
+  return make(std::type_identity<PluginKernel>());
+}
+
 /// Gives the kernels that an item of --kernel stands for to the device. Returns their names.
 /// Throws UsageError for a kernel with the name of another item's.
 std::vector<std::string> take_kernels(const std::string& item,
                                       const std::vector<ForeignKernel>& kernels,
-                                      bool is_deterministic, Device& device) {
+                                      const SweepOptions& options, Device& device) {
   std::vector<std::string> names;
-  for (CheckedKernel& kernel : kernels_for(device, item, checked_kernels(item, kernels))) {
+  const bool is_deterministic = *options.method.deterministic;
+  for (CheckedKernel& kernel :
+       kernels_for(device, item, kernels_of(options.workload, item, kernels))) {
     const std::string name = kernel.name, spec = kernel.spec;
     names.push_back(name);
     const auto candidates = device.candidates();
     const auto known = std::ranges::find_if(
         candidates, [&](const auto& candidate) { return candidate->name() == name; });
     if (known == candidates.end()) {
-      device.add_candidate(std::make_unique<PluginKernel>(std::move(kernel), device.info(),
-                                                          gpu_index(device), is_deterministic));
+      device.add_candidate(made_of(std::move(kernel), device, is_deterministic));
     } else if ((*known)->flag_item() != spec) {
       throw UsageError(fmt::format(
           "--kernel: '{}': another kernel is called '{}': {}; give one of them another name", item,
@@ -80,13 +110,7 @@ void load_foreign_kernels(const SweepRequest& request, Device& device, SweepOpti
       names.push_back(item);
       continue;
     }
-    if (options.workload == Workload::kLayer) {
-      throw UsageError(
-          fmt::format("--kernel: '{}': an encoder layer takes only sparkbench's own "
-                      "kernels; sweep, run, accuracy and advise take others",
-                      item));
-    }
-    for (std::string& name : take_kernels(item, *kernels, *options.method.deterministic, device)) {
+    for (std::string& name : take_kernels(item, *kernels, options, device)) {
       names.push_back(std::move(name));
     }
   }

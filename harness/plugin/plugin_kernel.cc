@@ -3,93 +3,26 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <memory>
-#include <new>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
-#include "harness/devices/chip_arithmetic.h"
-#include "kernels/base/unsupported_error.h"
-#include "kernels/machine/out_of_device_memory.h"
-#include "results/record/safe_text.h"
+#include "harness/plugin/plugin_plan.h"
 
 namespace sparkbench {
 namespace {
 
-constexpr std::size_t kWorkspaceAlignment = 256;
-constexpr unsigned char kPoisonByte = 0xff;  // 0xffff is a NaN in fp16 and bf16
-constexpr Half kPoison{0x7fda};              // a NaN in both that no kernel produces
+constexpr Half kPoison{0x7fda};  // a NaN in fp16 and bf16 that no kernel produces
 
-CandidateInfo info_of(const CheckedKernel& kernel) {
-  return {
-      kernel.name, kernel.summary, CandidateKind::kVendorKernel,
-      kernel.table.accumulator == SPARKBENCH_ACC_FP16 ? Accumulator::kFp16 : Accumulator::kFp32};
+/// Where a kernel with own outputs left them.
+OwnOutputs outputs_of(const PluginPlan& plan) {
+  sparkbench_tensors tensors{};
+  tensors.struct_bytes = sizeof tensors;
+  plan.outputs(tensors);
+  return own_outputs(tensors);
 }
-
-/// Text from the plug-in, for a record.
-std::string words_of(const char* text) { return bounded(one_line(text)); }
-
-/// Throws for any status but OK, with the kernel's own words.
-void check(const CheckedKernel& kernel, const char* call, int32_t status) {
-  if (status == SPARKBENCH_OK) return;
-  const char* const why = kernel.table.last_error != nullptr ? kernel.table.last_error() : nullptr;
-  const std::string words = why != nullptr && *why != '\0' ? words_of(why) : "it does not say why";
-  const std::string text = fmt::format("{}: {}: {}", kernel.name, call, words);
-  if (status == SPARKBENCH_UNSUPPORTED) throw UnsupportedError(text);
-  if (status == SPARKBENCH_OUT_OF_MEMORY) throw OutOfDeviceMemory(text);
-  if (status == SPARKBENCH_ERROR) throw std::runtime_error(text);
-  throw std::runtime_error(fmt::format("{}: {} returned {}, which is no sparkbench_status: {}",
-                                       kernel.name, call, status, words));
-}
-
-std::size_t ask_workspace(const sparkbench_kernel& table, const PluginProblem& problem) {
-  return table.workspace_bytes != nullptr ? table.workspace_bytes(problem.get()) : 0;
-}
-
-/// A kernel prepared for a problem; destroyed with it.
-class PluginPlan {
- public:
-  /// The kernel and the problem must outlive it.
-  PluginPlan(const CheckedKernel& kernel, const PluginProblem& problem, void* workspace,
-             void* stream)
-      : kernel_(kernel), stream_(stream) {
-    const auto start = std::chrono::steady_clock::now();
-    check(kernel, "prepare", kernel.table.prepare(problem.get(), workspace, stream, &plan_));
-    seconds_ = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  }
-  ~PluginPlan() {
-    if (kernel_.table.destroy != nullptr) kernel_.table.destroy(plan_);
-  }
-  PluginPlan(const PluginPlan&) = delete;
-  PluginPlan& operator=(const PluginPlan&) = delete;
-
-  void forward(const sparkbench_tensors& tensors) const {
-    check(kernel_, "forward", kernel_.table.forward(plan_, &tensors, stream_));
-  }
-  void backward(const sparkbench_tensors& tensors) const {
-    check(kernel_, "backward", kernel_.table.backward(plan_, &tensors, stream_));
-  }
-  std::uint64_t peak_bytes() const { return kernel_.table.peak_bytes(plan_); }
-  double seconds() const { return seconds_; }  // that prepare() took
-  bool has_own_outputs() const { return kernel_.table.outputs != nullptr; }
-  OwnOutputs outputs() const {
-    sparkbench_tensors tensors{};
-    tensors.struct_bytes = sizeof tensors;
-    check(kernel_, "outputs", kernel_.table.outputs(plan_, &tensors, stream_));
-    return own_outputs(tensors);
-  }
-
- private:
-  const CheckedKernel& kernel_;
-  void* stream_;
-  void* plan_ = nullptr;
-  double seconds_ = 0;
-};
 
 /// What the closures of a GPU's pass share.
 struct GpuRun {
@@ -111,21 +44,6 @@ struct GpuRun {
   sparkbench_tensors tensors;
   PluginPlan plan;
 };
-
-struct FreeMemory {
-  void operator()(void* memory) const { std::free(memory); }
-};
-
-/// Poisoned, because a kernel must not count on what it holds.
-std::unique_ptr<void, FreeMemory> host_workspace(std::size_t bytes) {
-  if (bytes == 0) return nullptr;
-  const std::size_t whole =
-      (bytes + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
-  std::unique_ptr<void, FreeMemory> memory(std::aligned_alloc(kWorkspaceAlignment, whole));
-  if (whole < bytes || memory == nullptr) throw std::bad_alloc();
-  std::memset(memory.get(), kPoisonByte, whole);
-  return memory;
-}
 
 template <class T>
 bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
@@ -184,11 +102,11 @@ class HostRun {
     sparkbench_tensors tensors = tensors_with(outputs);
     if (plan.has_own_outputs()) {
       take_outputs_away(tensors);
-      poison(plan.outputs());
+      poison(outputs_of(plan));
     }
     plan.forward(tensors);
     if (has_backward_) plan.backward(tensors);
-    if (plan.has_own_outputs()) copy(plan.outputs(), outputs);
+    if (plan.has_own_outputs()) copy(outputs_of(plan), outputs);
     find_violations(outputs);
     return outputs;
   }
@@ -279,83 +197,30 @@ class HostRun {
 
 }  // namespace
 
-PluginKernel::PluginKernel(CheckedKernel kernel, const DeviceInfo& device, std::optional<int> index,
-                           bool is_deterministic)
-    : Candidate(info_of(kernel)),
-      kernel_(std::move(kernel)),
-      sm_(device.sm.value()),
-      device_(index ? PluginDevice{SPARKBENCH_CUDA, sm_, *index} : PluginDevice{}),
-      is_deterministic_(is_deterministic) {}
-
-Support PluginKernel::supports(const Problem& problem, Pass pass) const {
-  return ask(problem, ElementType::kFp16, pass);
-}
-
-Support PluginKernel::supports_case(const CaseProblem& problem) const {
-  return ask(problem, problem.element, problem.pass);
-}
-
-bool PluginKernel::takes(ElementType element) const {
-  const std::uint32_t dtypes = kernel_.table.dtypes;
-  if (dtypes == 0) return element == ElementType::kFp16;
-  return (dtypes & SPARKBENCH_TAKES(dtype_of(element))) != 0;
-}
-
-Support PluginKernel::ask(const Problem& problem, ElementType element, Pass pass) const {
-  if (kernel_.table.backend != device_.backend) {
-    const bool is_on_gpu = device_.backend == SPARKBENCH_CUDA;
-    return {is_on_gpu ? fmt::format("{} runs on the host, where it is verified and not timed; "
-                                    "allowed: --device emulated-v100",
-                                    name())
-                      : fmt::format("{} runs on GPUs only; allowed: --device cuda:0", name())};
-  }
-  if (pass != Pass::kForward && kernel_.table.backward == nullptr) {
-    return {fmt::format("{} has no backward pass", name())};
-  }
-  if (!takes(element)) return {fmt::format("{} does not compute in {}", name(), name_of(element))};
-  if (element == ElementType::kBf16 && accumulator() == Accumulator::kFp16) {
-    return {fmt::format("{} accumulates in fp16, which tensor cores do not for bf16", name())};
-  }
-  if (kernel_.table.supports == nullptr) return {};
-  const PluginProblem asked(problem, element, pass, is_deterministic_, device_);
-  const char* const why = kernel_.table.supports(asked.get());
-  if (why == nullptr) return {};
-  return {fmt::format("{}: {}", name(), *why != '\0' ? words_of(why) : "it does not say why")};
-}
-
 std::uint64_t PluginKernel::workspace_bytes(const Problem& problem, Pass pass,
                                             bool is_deterministic) const {
   // Elements of both types have two bytes.
   const ElementType element = takes(ElementType::kFp16) ? ElementType::kFp16 : ElementType::kBf16;
-  if (!ask(problem, element, pass)) return 0;
-  const PluginProblem asked(problem, element, pass, is_deterministic, device_);
-  return ask_workspace(kernel_.table, asked);
-}
-
-const ArithmeticProfile& PluginKernel::arithmetic() const { return tensor_core_profile(sm_); }
-
-Libraries PluginKernel::libraries() const {
-  Libraries libraries;
-  if (kernel_.version) libraries[kernel_.name] = *kernel_.version;
-  if (kernel_.file_hash) libraries[kernel_.file_name] = file_hash_text(*kernel_.file_hash);
-  return libraries;
+  if (!supports_problem(problem, element, pass, nullptr)) return 0;
+  const PluginProblem asked(problem, element, pass, is_deterministic, device());
+  return ask_workspace(kernel().table, asked);
 }
 
 RunOutcome PluginKernel::run_on_host(const HostWork& work) const {
   const Problem& problem = work.data.problem();
   const Pass pass = work.options.pass;
   const ElementType element = work.data.element();
-  const PluginProblem asked(problem, element, pass, work.options.is_deterministic, device_);
+  const PluginProblem asked(problem, element, pass, work.options.is_deterministic, device());
   RunOutcome outcome;
-  outcome.workspace_bytes = ask_workspace(kernel_.table, asked);
-  const auto workspace = host_workspace(outcome.workspace_bytes);
-  const PluginPlan plan(kernel_, asked, workspace.get(), nullptr);
+  outcome.workspace_bytes = ask_workspace(kernel().table, asked);
+  const auto workspace = poisoned_host_memory(outcome.workspace_bytes);
+  const PluginPlan plan(kernel(), asked, workspace.get(), nullptr);
   HostRun run(work);
   outcome.prepare_s = plan.seconds();
   const PassOutputs first = run.compute(plan);
   // The second run is judged: what a kernel kept of the first one has been poisoned.
   PassOutputs outputs = run.compute(plan);
-  if (plan.has_own_outputs()) outcome.has_lse = plan.outputs().lse != nullptr;
+  if (plan.has_own_outputs()) outcome.has_lse = outputs_of(plan).lse != nullptr;
   outcome.is_bitwise_repeatable = same_bits(first, outputs);
   outputs = as_host_keeps(element, std::move(outputs));
   outcome.violation = run.violation();
@@ -371,7 +236,7 @@ RunOutcome PluginKernel::run_on_host(const HostWork& work) const {
 }
 
 Prepared PluginKernel::prepare(const GpuWork& work) const {
-  const auto run = std::make_shared<const GpuRun>(kernel_, work, device_);
+  const auto run = std::make_shared<const GpuRun>(kernel(), work, device());
   Prepared prepared;
   prepared.workspace_bytes = run->workspace_bytes;
   prepared.forward = [run] { run->plan.forward(run->tensors); };
@@ -380,11 +245,11 @@ Prepared PluginKernel::prepare(const GpuWork& work) const {
   }
   prepared.seconds = run->plan.seconds();
   if (run->plan.has_own_outputs()) {
-    prepared.own_outputs = [run] { return run->plan.outputs(); };
+    prepared.own_outputs = [run] { return outputs_of(run->plan); };
     prepared.backward_needs_forward = true;
   }
-  if (kernel_.table.peak_bytes != nullptr) {
-    prepared.more_peak_bytes = [run] { return run->plan.peak_bytes(); };
+  if (kernel().table.peak_bytes != nullptr) {
+    prepared.more_peak_bytes = [run] { return run->plan.peak_bytes().value(); };
   }
   return prepared;
 }

@@ -45,6 +45,23 @@ sparkbench_pass pass_of(Pass pass) {
   return pass == Pass::kBackward ? SPARKBENCH_BACKWARD : SPARKBENCH_FORWARD_BACKWARD;
 }
 
+sparkbench_activation activation_of(Activation activation) {
+  if (activation == Activation::kRelu) return SPARKBENCH_RELU;
+  return activation == Activation::kGeluErf ? SPARKBENCH_GELU_ERF : SPARKBENCH_GELU_TANH;
+}
+
+sparkbench_layer layer_of(const LayerShape& shape) {
+  sparkbench_layer layer{};
+  layer.struct_bytes = sizeof layer;
+  layer.hidden = shape.hidden;
+  layer.ffn = shape.ffn;
+  layer.activation = activation_of(shape.activation);
+  layer.is_pre_norm = shape.norm == NormPlace::kPre ? 1 : 0;
+  layer.has_bias = shape.bias ? 1 : 0;
+  layer.rest_is_fused = shape.rest == Rest::kFused ? 1 : 0;
+  return layer;
+}
+
 sparkbench_input input_of(const TensorView<const Half>& view) {
   return {view.data, view.batch_stride, view.seqlen_stride, view.head_stride};
 }
@@ -56,7 +73,8 @@ sparkbench_output output_of(const TensorView<Half>& view) {
 }  // namespace
 
 PluginProblem::PluginProblem(const Problem& problem, ElementType element, Pass pass,
-                             bool is_deterministic, const PluginDevice& device)
+                             bool is_deterministic, const PluginDevice& device,
+                             const LayerShape* layer)
     : problem_(problem), mask_(problem.sparse ? problem.sparse->spec : name_of(problem.mask)) {
   if (!problem_.sparse) {
     const int count = problem_.lengths ? problem_.batch : 1;
@@ -97,6 +115,9 @@ PluginProblem::PluginProblem(const Problem& problem, ElementType element, Pass p
   c_.total_k = static_cast<std::int64_t>(problem_.total_k());
   c_.sees_keys = sees_keys;
   c_.mask_per_head = problem_.sparse && problem_.sparse->pattern.unions.size() > 1 ? 1 : 0;
+  if (layer == nullptr) return;
+  layer_ = layer_of(*layer);
+  c_.layer = &layer_;
 }
 
 int32_t PluginProblem::sees(const void* mask_context, int32_t sequence, int32_t head, int32_t q,

@@ -9,6 +9,7 @@
 #include "harness/plugin/sparkbench_kernel.h"
 #include "kernels/problem/packed.h"
 #include "kernels/problem/tensors.h"
+#include "reference/encoder/layer_shape.h"
 #include "reference/tensors/element_type.h"
 
 namespace sparkbench {
@@ -25,8 +26,9 @@ sparkbench_dtype dtype_of(ElementType element);
 /// Owns all that the C problem points to.
 class PluginProblem {
  public:
+  /// `layer` is null for attention alone.
   PluginProblem(const Problem& problem, ElementType element, Pass pass, bool is_deterministic,
-                const PluginDevice& device);
+                const PluginDevice& device, const LayerShape* layer = nullptr);
   PluginProblem(const PluginProblem&) = delete;
   PluginProblem& operator=(const PluginProblem&) = delete;
 
@@ -41,6 +43,7 @@ class PluginProblem {
   Problem problem_;
   std::vector<KeyMask> masks_;  // of each sequence, or one for all; none: the mask is a pattern
   std::string mask_;
+  sparkbench_layer layer_{};
   sparkbench_problem c_{};
 };
 

@@ -76,6 +76,24 @@ typedef enum sparkbench_mask_kind {
   SPARKBENCH_MASK_PATTERN = 3 /* what `sees` says; it may differ from head to head */
 } sparkbench_mask_kind;
 
+typedef enum sparkbench_activation {
+  SPARKBENCH_GELU_TANH = 0,
+  SPARKBENCH_GELU_ERF = 1,
+  SPARKBENCH_RELU = 2
+} sparkbench_activation;
+
+/* An encoder layer around the attention (reference/encoder/layer_shape.h defines it). LayerNorm
+ * adds 1e-12 to the variance. Dropout is after the softmax and before both residuals. */
+typedef struct sparkbench_layer {
+  size_t struct_bytes;
+  int32_t hidden, ffn;
+  int32_t activation;    /* sparkbench_activation */
+  int32_t is_pre_norm;   /* 1: pre-LN; 0: post-LN */
+  int32_t has_bias;      /* 0: the four products have no bias */
+  int32_t rest_is_fused; /* how --rest wants everything but the attention: 1: operations in few
+                            kernels; 0: an operation a kernel */
+} sparkbench_layer;
+
 typedef struct sparkbench_problem {
   size_t struct_bytes;
   int32_t backend; /* sparkbench_backend */
@@ -121,7 +139,8 @@ typedef struct sparkbench_problem {
    * or 0. */
   void (*sees_keys)(const void* mask_context, int32_t sequence, int32_t head, int32_t q,
                     uint8_t* seen);
-  int32_t mask_per_head; /* 1: heads see different keys */
+  int32_t mask_per_head;         /* 1: heads see different keys */
+  const sparkbench_layer* layer; /* null: the problem is attention alone */
 } sparkbench_problem;
 
 /* Element (b, s, h, d) is data[b * batch_stride + s * seqlen_stride + h * head_stride + d]. Strides
@@ -136,6 +155,36 @@ typedef struct sparkbench_output {
   int64_t batch_stride, seqlen_stride, head_stride;
 } sparkbench_output;
 
+/* A layer's weights. Matrices are [out, in]; w_qkv has those of Q, K and V below each other. */
+typedef enum sparkbench_weight {
+  SPARKBENCH_W_QKV = 0,   /* [3 hidden, hidden] */
+  SPARKBENCH_W_O = 1,     /* [hidden, hidden] */
+  SPARKBENCH_W_1 = 2,     /* [ffn, hidden] */
+  SPARKBENCH_W_2 = 3,     /* [hidden, ffn] */
+  SPARKBENCH_B_QKV = 4,   /* [3 hidden] */
+  SPARKBENCH_B_O = 5,     /* [hidden] */
+  SPARKBENCH_B_1 = 6,     /* [ffn] */
+  SPARKBENCH_B_2 = 7,     /* [hidden] */
+  SPARKBENCH_GAMMA_1 = 8, /* [hidden], like the others */
+  SPARKBENCH_BETA_1 = 9,
+  SPARKBENCH_GAMMA_2 = 10,
+  SPARKBENCH_BETA_2 = 11,
+  SPARKBENCH_WEIGHTS = 12
+} sparkbench_weight;
+
+/* Contiguous. Rows of x, y and their gradients are tokens: [batch * seqlen_q, hidden], or
+ * [total_q, hidden] with cu_seqlens. */
+typedef struct sparkbench_layer_tensors {
+  size_t struct_bytes;
+  const void* x;
+  const void* weights[SPARKBENCH_WEIGHTS]; /* null: a layer without bias has none */
+  void* y;
+  /* Null without a backward pass. */
+  const void* d_y;
+  void* dx;
+  void* d_weights[SPARKBENCH_WEIGHTS]; /* null where the weight is */
+} sparkbench_layer_tensors;
+
 typedef struct sparkbench_tensors {
   size_t struct_bytes;
   sparkbench_input q;    /* [batch, seqlen_q, heads, head_dim] */
@@ -149,6 +198,8 @@ typedef struct sparkbench_tensors {
   sparkbench_output dk, dv;    /* as k: sums over the query heads that read a key head */
   const int32_t* cu_seqlens_q; /* [batch + 1], or null */
   const int32_t* cu_seqlens_k;
+  /* For a kernel with computes_layers: its tensors, and all those above are null. Else null. */
+  sparkbench_layer_tensors* layer;
 } sparkbench_tensors;
 
 #define SPARKBENCH_TAKES(dtype) (1u << (dtype))
@@ -197,6 +248,9 @@ typedef struct sparkbench_kernel {
   /* Which types of tensors it computes with: SPARKBENCH_TAKES(SPARKBENCH_FP16) |
    * SPARKBENCH_TAKES(SPARKBENCH_BF16). 0: fp16 only. It is not asked for others. */
   uint32_t dtypes;
+  /* 1: it computes whole encoder layers, for `sparkbench encoder`: the problem has `layer`, and so
+   * do the tensors, also those of outputs(), which fills in y, dx and d_weights. 0: attention. */
+  int32_t computes_layers;
 } sparkbench_kernel;
 
 #ifdef __GNUC__

@@ -2,6 +2,7 @@
 """Every installed peer on a GPU, on small shapes: exit status, verdicts and times.
 
     python harness/python/gpu_test.py             after pip install ./harness/python
+    python harness/python/gpu_test.py Functions   in two minutes: no peers, whose compilers take long
 """
 
 import collections
@@ -64,15 +65,19 @@ def statuses(ran):
     return collections.Counter(case["status"] for case in ran.cases)
 
 
+def say(ran):
+    print(ran.err)
+    for case in ran.cases:
+        reason = (case["reason"] or {}).get("message", "")
+        time_ms = (case["time_ms"] or {}).get("median")
+        print(f"{case['id']:<70} {case['status']:<10} {time_ms} {reason}", flush=True)
+
+
 class Peers(unittest.TestCase):
-    def check(self, *flags):
+    def check(self, *flags, command="sweep", shape=FLAGS):
         files = {"lengths.txt": "100\n512\n37\n"}
-        ran = test_host.run(["sweep", *FLAGS, "--kernel", "peers,cublas-fp16", *flags], files)
-        print(ran.err)
-        for case in ran.cases:
-            reason = (case["reason"] or {}).get("message", "")
-            time_ms = (case["time_ms"] or {}).get("median")
-            print(f"{case['id']:<70} {case['status']:<10} {time_ms} {reason}")
+        ran = test_host.run([command, *shape, "--kernel", "peers,cublas-fp16", *flags], files)
+        say(ran)
         self.assertIn(ran.status, (0, 2), ran)
         self.assertLessEqual(set(statuses(ran)), ALLOWED)
         self.assertGreater(statuses(ran)["ok"], 1)
@@ -98,12 +103,21 @@ class Peers(unittest.TestCase):
                    "fwd,bwd")  # fmt: skip
 
 
+    def test_layers(self):
+        self.check("--hidden", "256", "--ffn", "512", "--headdim", "64", "--seqlen", "512", "--pass",
+                   "fwd,bwd,fwd+bwd", "--activation", "relu", "--dropout", "0,0.1", "--mask",
+                   "full,causal", "--rest", "unfused,fused", command="encoder",
+                   shape=("--device", "cuda:0", "--batch", "2"))  # fmt: skip
+
+
 class Functions(unittest.TestCase):
     def run_one(self, name, *flags):
-        return test_host.run(
+        ran = test_host.run(
             ["sweep", *FLAGS, *NO_DROPOUT, "--headdim", "64", "--seqlen", "512", "--causal", "false",
              "--kernel", f"mine.py:{name}", *flags], {"mine.py": WRONG},
         )  # fmt: skip
+        say(ran)
+        return ran
 
     def test_that_are_right_are_timed_on_any_stream(self):
         for name in ("sdpa", "on_another_stream"):

@@ -14,7 +14,7 @@ FOLDER = pathlib.Path(__file__).resolve().parent
 if str(FOLDER) not in sys.path:
     sys.path.insert(0, str(FOLDER))
 
-from sparkbench import Problem, _abi, _items, _kernel, _memory, _table, kernel  # noqa: E402
+from sparkbench import Problem, _abi, _items, _kernel, _memory, _problem, _table, kernel  # noqa: E402
 
 HEADERS = (FOLDER.parent / "plugin" / "sparkbench_kernel.h", FOLDER / "sparkbench_host.h")
 
@@ -30,7 +30,9 @@ def fields_of(name):
         if pointer:
             names.append(pointer.group(1))
         else:
-            names += [re.search(r"(\w+)\s*$", part).group(1) for part in declaration.split(",")]
+            names += [
+                re.search(r"(\w+)(\[\w+\])?\s*$", part).group(1) for part in declaration.split(",")
+            ]
     return names
 
 
@@ -44,6 +46,18 @@ def problem_of(**fields):
     return Problem(c)
 
 
+def layer_problem(hidden=64, activation="gelu-tanh", bias=True, rest="fused", **fields):
+    """Of post-LN and ffn 96; `fields` are of the sparkbench.Problem."""
+    c = _abi.Layer(
+        struct_bytes=ctypes.sizeof(_abi.Layer), hidden=hidden, ffn=96, has_bias=int(bias),
+        activation={name: number for number, name in _problem.ACTIVATIONS.items()}[activation],
+        rest_is_fused=int(rest == "fused"),
+    )  # fmt: skip
+    problem = problem_of(layer=ctypes.pointer(c), seqlen_k=3)
+    vars(problem).update(fields)
+    return problem
+
+
 @unittest.skipUnless(all(path.exists() for path in HEADERS), "no sources here")
 class Structs(unittest.TestCase):
     def test_have_the_fields_of_the_headers(self):
@@ -51,6 +65,8 @@ class Structs(unittest.TestCase):
             (_abi.Problem, "sparkbench_problem"),
             (_abi.Tensor, "sparkbench_output"),
             (_abi.Tensors, "sparkbench_tensors"),
+            (_abi.Layer, "sparkbench_layer"),
+            (_abi.LayerTensors, "sparkbench_layer_tensors"),
             (_abi.Kernel, "sparkbench_kernel"),
             (_abi.Host, "sparkbench_host"),
         ):
@@ -88,6 +104,29 @@ class Problems(unittest.TestCase):
         self.assertFalse(problem_of(**causal).has_blind_rows())
         self.assertTrue(problem_of(seqlen_q=5, **causal).has_blind_rows())
         self.assertFalse(problem_of(seqlen_q=5).has_blind_rows())
+
+
+class Layers(unittest.TestCase):
+    def test_have_the_weights_of_the_header(self):
+        text = HEADERS[0].read_text()
+        names = re.findall(r"^  SPARKBENCH_(\w+_\w+) = \d+,", text, re.M)
+        at = names.index("W_QKV")
+        self.assertEqual([name.lower() for name in names[at : at + 12]], list(_abi.WEIGHTS))
+
+    def test_say_their_shapes(self):
+        layer = layer_problem().layer
+        self.assertEqual((layer.norm, layer.rest), ("post", "fused"))
+        self.assertEqual(layer.weights["w_qkv"], (192, 64))
+        self.assertEqual(layer.weights["w_2"], (64, 96))
+        self.assertEqual(layer.weights["b_1"], (96,))
+        self.assertNotIn("b_1", layer_problem(bias=False).layer.weights)
+
+    def test_are_not_attention(self):
+        whole = kernel(lambda problem: None, name="whole", layer=True)
+        plain = kernel(lambda q, k, v: q, name="plain")
+        self.assertIsNone(whole.why_not(layer_problem()))
+        self.assertIn("whole computes whole layers", whole.why_not(problem_of()))
+        self.assertIn("plain computes attention", plain.why_not(layer_problem()))
 
 
 class Functions(unittest.TestCase):

@@ -48,6 +48,55 @@ class Peers(unittest.TestCase):
         self.assertIn("no peer can run here: torch-flash (needs a GPU)", ran.err)
 
 
+CHAIN = """
+    import types
+    import torch
+    from sparkbench.peers import torch_bsr
+    from sparkbench.peers.torch_bsr import tiles_of
+
+    def dense(bsr):
+        "With -inf outside of the blocks."
+        block = bsr.values().shape[-1]
+        result = torch.full((len(bsr.values()), *bsr.shape[-2:]), float("-inf"))
+        for b, (begins, keys, values) in enumerate(
+            zip(bsr.crow_indices(), bsr.col_indices(), bsr.values())
+        ):
+            for row in range(len(begins) - 1):
+                for i in range(begins[row], begins[row + 1]):
+                    at = row * block, keys[i] * block
+                    result[b, at[0] : at[0] + block, at[1] : at[1] + block] = values[i]
+        return result
+
+    def places(pattern):
+        begins = pattern.crow_indices()
+        begins = begins[0] if begins.ndim == 2 else begins
+        keys = pattern.col_indices()
+        keys = keys[0] if keys.ndim == 2 else keys
+        return torch.repeat_interleave(torch.arange(len(begins) - 1), begins.diff()), keys.long()
+
+    def with_values(bsr, values):
+        indices = (x.expand(len(values), -1) for x in (bsr.crow_indices(), bsr.col_indices()))
+        return torch.sparse_bsr_tensor(*indices, values, size=(len(values), *bsr.shape[-2:]))
+
+    def sampled_addmm(pattern, q, k, *, beta, alpha):
+        block = pattern.values().shape[-1]
+        products = torch.stack([tiles_of(s.float(), block)[places(pattern)] for s in q.float() @ k.float()])
+        return with_values(
+            pattern, alpha * products + (beta * pattern.values().float() if beta else 0.0))
+
+    def bsr_softmax(scores, max_row_nnz):
+        block = scores.values().shape[-1]
+        p = torch.softmax(dense(scores), -1).nan_to_num(0.0)
+        return with_values(scores, torch.stack([tiles_of(of, block)[places(scores)] for of in p]).half())
+
+    def bsr_dense_mm(p, v):
+        return (dense(p.to(torch.float32)).nan_to_num(0.0, neginf=0.0) @ v.float()).half()
+
+    torch_bsr.ops = types.SimpleNamespace(
+        sampled_addmm=sampled_addmm, bsr_softmax=bsr_softmax, bsr_dense_mm=bsr_dense_mm)
+    torch_bsr.torch_bsr.backends = ("host",)
+    chain = torch_bsr.torch_bsr
+"""
 INTERPRETED = """
     import sparkbench
     from sparkbench.peers import triton_block_sparse as sparse
@@ -67,6 +116,14 @@ class Triton(unittest.TestCase):
         )
         self.assertEqual((ran.status, len(ran.cases)), (0, count), ran)
         self.assertEqual({case["status"] for case in ran.cases}, {"ok"}, ran)
+
+    def test_chain_is_right_over_the_blocks(self):
+        """With PyTorch on the host in the place of Triton's three kernels."""
+        ran = sweep({"chain.py": CHAIN}, "chain.py:chain", "--seqlen", "128", "--heads-k", "1", "--mask",
+                    "full,causal,window:40,blocked:64,sink:2+window:40", "--pass", "fwd,bwd")  # fmt: skip
+        forward = [case["status"] for case in ran.cases if case["problem"]["pass"] == "fwd"]
+        self.assertEqual((ran.status, forward), (0, ["ok"] * 5), ran)
+        self.assertIn("no backward pass", ran.cases[-1]["reason"]["message"])
 
     def test_fused_kernel_is_right(self):
         self.check("dense", 8, "--seqlen", "150", "--pass", "fwd,bwd", "--mask",

@@ -30,6 +30,12 @@ KERNELS = """
             return o.to(q.dtype), lse
         return forward
 
+    @sparkbench.kernel(prepare=True)
+    def compiled(problem):
+        return torch.compile(lambda q, k, v: sdpa(
+            q, k, v, causal=False, softmax_scale=0.125, enable_gqa=False).sin().asin(),
+            backend="aot_eager")
+
     def detached(q, k, v):
         return sdpa(q, k, v, causal=False, softmax_scale=0.125, enable_gqa=False).detach()
 
@@ -95,6 +101,11 @@ class Torch(unittest.TestCase):
             if case["problem"]["pass"] == "fwd":
                 error[case["problem"]["dtype"]] = case["accuracy"]["rel_l2"]
         self.assertGreater(error["bf16"], 4 * error["fp16"])
+
+    def test_compiled_backward_pass_is_repeated(self):
+        """Which PyTorch refuses if the first one gave its memory away."""
+        ran = sweep(FILES, "kernels.py:compiled", "--seqlen", "33", "--pass", "bwd")
+        self.assertEqual((ran.status, statuses(ran)), (0, ["ok"]), ran)
 
     def test_every_mask_is_prepared(self):
         ran = sweep(

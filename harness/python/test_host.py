@@ -10,6 +10,7 @@ import tempfile
 import textwrap
 
 FOLDER = pathlib.Path(__file__).resolve().parent
+MOST_SECONDS = 900  # of one command: a kernel that hangs is told by the command, not by CTest
 SMALL = ("--device", "emulated-v100", "--headdim", "64", "--heads", "2", "--batch", "1")
 
 
@@ -46,13 +47,15 @@ def run(arguments, files=None, **environment):
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
         for name, text in (files or {}).items():
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
             (folder / name).write_text(textwrap.dedent(text))
         command = [sys.executable, "-m", "sparkbench", *arguments]
-        if arguments[0] in ("sweep", "run", "accuracy"):
+        if arguments[0] in ("sweep", "run", "accuracy", "encoder"):
             command += ["--json", "run.json"]
         process = subprocess.run(
-            command, cwd=folder, capture_output=True, text=True, env={**os.environ, **environment}
-        )
+            command, cwd=folder, capture_output=True, text=True, timeout=MOST_SECONDS,
+            env={**os.environ, **environment},
+        )  # fmt: skip
         return Ran(process, folder / "run.json")
 
 

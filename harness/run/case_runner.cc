@@ -106,7 +106,7 @@ CaseRecord CaseRunner::begin(const SweepCase& sweep_case) const {
     record.warnings.insert(record.warnings.end(), warnings.begin(), warnings.end());
   }
   record.device = device_.name();
-  const Support support = candidate.supports_case(problem);
+  const Support support = workload.supports(candidate, problem);
   auto reason =
       support ? workload.why_not_run(record) : Reason{std::string(kUnsupported), support.why_not};
   if (reason) {

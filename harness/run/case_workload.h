@@ -20,6 +20,10 @@ class CaseWorkload {
 
   /// The command that repeats a case.
   virtual const char* command() const = 0;
+  /// Whether the candidate computes it, as far as is known before trying.
+  virtual Support supports(const Candidate& candidate, const CaseProblem& problem) const {
+    return candidate.supports_case(problem);
+  }
   /// Sets FLOPs, bytes and memory of the record's problem.
   virtual void start(const Candidate& candidate, CaseRecord& record) const = 0;
   /// Why a case that the candidate supports is not run; nothing when it is.

@@ -171,7 +171,8 @@ std::ostream& report_stream(const OutputFiles& outputs, const Streams& streams) 
   return is_stdout_taken ? streams.err : streams.out;
 }
 
-void write_outputs(const OutputFiles& files, const RunRecord& run, const Streams& streams) {
+void write_outputs(const OutputFiles& files, const RunRecord& run, const Streams& streams,
+                   const RunFormats& formats) {
   std::exception_ptr first_error;
   const auto write = [&](const std::string& path, auto format) {
     if (path.empty()) return;
@@ -181,10 +182,10 @@ void write_outputs(const OutputFiles& files, const RunRecord& run, const Streams
       if (!first_error) first_error = std::current_exception();
     }
   };
-  write(files.json, run_to_json);
+  write(files.json, formats.json ? formats.json : run_to_json);
   write(files.csv, files.csv_has_all_columns ? cases_to_csv : cases_to_lean_csv);
   write(files.markdown, format_summary_markdown);
-  write(files.html, format_html_page);
+  write(files.html, formats.html ? formats.html : format_html_page);
   if (first_error) std::rethrow_exception(first_error);
 }
 

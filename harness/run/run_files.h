@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <iosfwd>
 #include <optional>
 #include <string>
@@ -62,9 +63,17 @@ void check_outputs(const OutputFiles& files, const RunsBeside& runs,
 /// The stream for people: the error stream if an output uses the standard one.
 std::ostream& report_stream(const OutputFiles& files, const Streams& streams);
 
+/// What --json and --html write: the run, unless a command says otherwise.
+struct RunFormats {
+  std::function<std::string(const RunRecord&)> json, html;
+
+  bool are_own() const { return json != nullptr; }
+};
+
 /// Writes --json, --csv, --md and --html. Writes all that it can before it throws OutputError for
 /// one that failed.
-void write_outputs(const OutputFiles& files, const RunRecord& run, const Streams& streams);
+void write_outputs(const OutputFiles& files, const RunRecord& run, const Streams& streams,
+                   const RunFormats& formats = {});
 
 /// Writes --save-outputs if `file` is not empty. Throws OutputError, also if there is nothing to
 /// write.

@@ -9,12 +9,6 @@ namespace {
 
 constexpr float kSmall = 0.1f;
 
-std::uint64_t elements_of(const NamedTensor& tensor) {
-  std::uint64_t elements = 1;
-  for (const std::uint64_t extent : tensor.shape) elements *= extent;
-  return elements;
-}
-
 bool is_matrix_of_weights(const NamedTensor& tensor) {
   return tensor.weight != nullptr && tensor.shape.size() == 2;
 }
@@ -33,24 +27,25 @@ float scale_of(const NamedTensor& tensor) {
 std::vector<NamedTensor> named_tensors(const LayerShape& shape, int tokens) {
   const auto hidden = static_cast<std::uint64_t>(shape.hidden);
   const auto ffn = static_cast<std::uint64_t>(shape.ffn), rows = static_cast<std::uint64_t>(tokens);
-  const auto weight = [](std::string_view name, std::vector<Half> LayerWeights::*member,
+  const auto weight = [](std::string_view name, std::string_view gradient,
+                         std::vector<Half> LayerWeights::*member,
                          std::vector<std::uint64_t> extents) {
-    return NamedTensor{name, member, nullptr, std::move(extents), name.starts_with("b_")};
+    return NamedTensor{name, gradient, member, nullptr, std::move(extents), name.starts_with("b_")};
   };
-  return {weight("w_qkv", &LayerWeights::w_qkv, {3 * hidden, hidden}),
-          weight("w_o", &LayerWeights::w_o, {hidden, hidden}),
-          weight("w_1", &LayerWeights::w_1, {ffn, hidden}),
-          weight("w_2", &LayerWeights::w_2, {hidden, ffn}),
-          weight("b_qkv", &LayerWeights::b_qkv, {3 * hidden}),
-          weight("b_o", &LayerWeights::b_o, {hidden}),
-          weight("b_1", &LayerWeights::b_1, {ffn}),
-          weight("b_2", &LayerWeights::b_2, {hidden}),
-          weight("gamma_1", &LayerWeights::gamma_1, {hidden}),
-          weight("beta_1", &LayerWeights::beta_1, {hidden}),
-          weight("gamma_2", &LayerWeights::gamma_2, {hidden}),
-          weight("beta_2", &LayerWeights::beta_2, {hidden}),
-          {"x", nullptr, &LayerTensors::x, {rows, hidden}},
-          {"d_y", nullptr, &LayerTensors::d_y, {rows, hidden}}};
+  return {weight("w_qkv", "dWqkv", &LayerWeights::w_qkv, {3 * hidden, hidden}),
+          weight("w_o", "dWo", &LayerWeights::w_o, {hidden, hidden}),
+          weight("w_1", "dW1", &LayerWeights::w_1, {ffn, hidden}),
+          weight("w_2", "dW2", &LayerWeights::w_2, {hidden, ffn}),
+          weight("b_qkv", "dbqkv", &LayerWeights::b_qkv, {3 * hidden}),
+          weight("b_o", "dbo", &LayerWeights::b_o, {hidden}),
+          weight("b_1", "db1", &LayerWeights::b_1, {ffn}),
+          weight("b_2", "db2", &LayerWeights::b_2, {hidden}),
+          weight("gamma_1", "dgamma1", &LayerWeights::gamma_1, {hidden}),
+          weight("beta_1", "dbeta1", &LayerWeights::beta_1, {hidden}),
+          weight("gamma_2", "dgamma2", &LayerWeights::gamma_2, {hidden}),
+          weight("beta_2", "dbeta2", &LayerWeights::beta_2, {hidden}),
+          {"x", "dx", nullptr, &LayerTensors::x, {rows, hidden}},
+          {"d_y", "", nullptr, &LayerTensors::d_y, {rows, hidden}}};
 }
 
 LayerTensors make_layer_tensors(const LayerShape& shape, int tokens, std::uint64_t seed) {
@@ -59,7 +54,7 @@ LayerTensors make_layer_tensors(const LayerShape& shape, int tokens, std::uint64
   for (const NamedTensor& tensor : named_tensors(shape, tokens)) {
     std::vector<Half>& values = tensor.of(made);
     const int columns = static_cast<int>(tensor.shape.back());
-    const int rows = static_cast<int>(elements_of(tensor)) / columns;
+    const int rows = static_cast<int>(tensor.elements()) / columns;
     // Each tensor has its own stream; otherwise two tensors of one seed would differ only in scale.
     const InputStream source{Distribution::kNormal, seed ^ (++stream << 48), InputTensor::kQ,
                              scale_of(tensor)};

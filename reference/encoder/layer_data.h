@@ -26,7 +26,8 @@ struct LayerTensors {
 
 /// A tensor of a layer, by its name in a file.
 struct NamedTensor {
-  std::string_view name;  // "w_qkv", "b_1", "x", ...
+  std::string_view name;      // "w_qkv", "b_1", "x", ...
+  std::string_view gradient;  // the name of its gradient: "dWqkv", "db1", "dx"; empty for d_y
   std::vector<Half> LayerWeights::*weight = nullptr;
   std::vector<Half> LayerTensors::*tensor = nullptr;
   std::vector<std::uint64_t> shape;
@@ -34,6 +35,14 @@ struct NamedTensor {
 
   std::vector<Half>& of(LayerTensors& tensors) const {
     return weight != nullptr ? tensors.weights.*weight : tensors.*tensor;
+  }
+  const std::vector<Half>& of(const LayerTensors& tensors) const {
+    return weight != nullptr ? tensors.weights.*weight : tensors.*tensor;
+  }
+  std::uint64_t elements() const {
+    std::uint64_t elements = 1;
+    for (const std::uint64_t extent : shape) elements *= extent;
+    return elements;
   }
 };
 

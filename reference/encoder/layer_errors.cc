@@ -1,5 +1,7 @@
 #include "reference/encoder/layer_errors.h"
 
+#include <algorithm>
+#include <span>
 #include <utility>
 
 namespace sparkbench {
@@ -130,6 +132,22 @@ std::vector<PartError> LayerCheck::errors(const TensorCores& tensor_cores, Rest 
   for (std::size_t i = 0; i < gradients.size(); ++i) {
     errors.push_back(
         {std::string(gradients[i].first), error_of(gradients[i].second, gradients_.at(i).second)});
+  }
+  return errors;
+}
+
+std::vector<PartError> LayerCheck::errors(const LayerOutputs& outputs) const {
+  const auto hidden = static_cast<std::size_t>(shape_.hidden);
+  const std::span<const Half> y =
+      std::span(outputs.y).subspan(rows_.first * hidden, rows_.count * hidden);
+  std::vector<PartError> errors = {
+      {"output", error_metrics(y, std::span<const double>(values_.y(shape_.norm).values))}};
+  if (!has_backward_) return errors;
+  for (const auto& [name, want] : gradients_) {
+    const auto got = std::ranges::find(
+        outputs.gradients, name, [](const auto& each) { return std::string_view(each.first); });
+    errors.push_back({std::string(name), error_metrics(std::span<const Half>(got->second),
+                                                       std::span<const double>(want.values))});
   }
   return errors;
 }

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "reference/encoder/layer_data.h"
@@ -15,6 +16,12 @@ namespace sparkbench {
 struct PartError {
   std::string of;  // "output", "before_residual", "qkv", ..., "dx", "dWqkv", ...
   ErrorMetrics error;
+};
+
+/// The results of a layer that was computed elsewhere, in fp16.
+struct LayerOutputs {
+  std::vector<Half> y;                                               // [tokens, hidden]
+  std::vector<std::pair<std::string, std::vector<Half>>> gradients;  // by their names
 };
 
 /// One layer, its rows and its exact results, which every attention shares.
@@ -30,6 +37,10 @@ class LayerCheck {
   /// get the exact stage inputs, rounded to fp16.
   std::vector<PartError> errors(const TensorCores& tensor_cores, Rest rest,
                                 const AttentionFunctions<float>& attention) const;
+
+  /// The errors of a layer that was computed elsewhere: of the output in the rows, and of each
+  /// gradient.
+  std::vector<PartError> errors(const LayerOutputs& outputs) const;
 
  private:
   LayerShape shape_;

@@ -232,7 +232,7 @@ struct LayerError {
 
 /// Results of a layer, in addition to those of its attention.
 struct LayerOutcome {
-  int launches = 0;  // counted in a CUDA graph of the pass on a GPU, else as listed
+  int launches = 0;  // counted in a CUDA graph of the pass on a GPU, else as listed; 0: unknown
   std::uint64_t weight_bytes = 0;
   std::uint64_t peak_bytes = 0;           // predicted, without the weights
   std::optional<double> attention_share;  // of the measured time, or of the likely time without one

@@ -119,7 +119,8 @@ std::string attention_share_cell(const CaseRecord& record) {
 }
 
 std::string launches_cell(const CaseRecord& record) {
-  return record.layer ? std::to_string(record.layer->launches) : "";
+  const bool is_known = record.layer && record.layer->launches > 0;
+  return is_known ? std::to_string(record.layer->launches) : "";
 }
 
 /// Only for a pattern: the density of other masks is well known.

@@ -247,19 +247,6 @@ std::string json_for_a_page(const Json& json) {
   return safe;
 }
 
-/// Escaped as HTML text.
-std::string escaped(std::string_view text) {
-  std::string safe;
-  for (const char character : text) {
-    if (character == '<' || character == '&') {
-      safe += character == '<' ? "&lt;" : "&amp;";
-    } else {
-      safe += character;
-    }
-  }
-  return safe;
-}
-
 void put(const std::string& text, std::string_view place, std::string& page) {
   page.replace(page.find(place), place.size(), text);
 }
@@ -275,8 +262,20 @@ std::string format_html_page(const RunRecord& run) {
                          {"rows", rows_json(run.cases, columns)}};
   std::string page(kPageTemplate);
   put(json_for_a_page(document), "THE_RUN", page);  // first: the title may contain THE_RUN
-  put(escaped(title_of(run)), "THE_TITLE", page);
+  put(html_text(title_of(run)), "THE_TITLE", page);
   return page;
+}
+
+std::string html_text(std::string_view text) {
+  std::string safe;
+  for (const char character : text) {
+    if (character == '<' || character == '&') {
+      safe += character == '<' ? "&lt;" : "&amp;";
+    } else {
+      safe += character;
+    }
+  }
+  return safe;
 }
 
 }  // namespace sparkbench

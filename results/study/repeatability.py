@@ -3,12 +3,12 @@
 
     results/study/repeatability.py RUN RUN [RUN ...] [--cases]
 
-A RUN is a run folder, a run.json, or the output of `sweeps/torch_peers.py --json`. The spread of
-a case is (largest - smallest) / middle of its medians, in percent; a case counts if every run
-has a valid time for it. Prints one row per kernel, and one for all: the median spread, the
-spread that nine of ten cases stay below, and the worst. If every run read the SM clock, a second
-table has the spread in clock cycles (median time x median clock), which excludes the card's
-power governor. --cases also lists the cases, the worst first. Exit status 2: nothing to compare.
+A RUN is a run folder or a run.json. The spread of a case is (largest - smallest) / middle of its
+medians, in percent; a case counts if every run has a valid time for it. Prints one row per kernel,
+and one for all: the median spread, the spread that nine of ten cases stay below, and the worst. If
+every run read the SM clock, a second table has the spread in clock cycles (median time x median
+clock), which excludes the card's power governor. --cases also lists the cases, the worst first.
+Exit status 2: nothing to compare.
 """
 
 import argparse

@@ -6,6 +6,6 @@
 asked to compute. harness/python/README.md begins with the shortest function."""
 
 from ._kernel import MASKS, Kernel, kernel
-from ._problem import Problem
+from ._problem import Layer, Problem
 
-__all__ = ["MASKS", "Kernel", "Problem", "kernel"]
+__all__ = ["MASKS", "Kernel", "Layer", "Problem", "kernel"]

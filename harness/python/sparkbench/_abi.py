@@ -23,8 +23,26 @@ FORWARD, BACKWARD, FORWARD_BACKWARD = range(3)
 FULL, BAND, PREFIX, PATTERN = range(4)
 ACCUMULATORS = {"fp32": 0, "fp16": 1}
 
+GELU_TANH, GELU_ERF, RELU = range(3)
+WEIGHTS = (
+    "w_qkv", "w_o", "w_1", "w_2", "b_qkv", "b_o", "b_1", "b_2", "gamma_1", "beta_1", "gamma_2",
+    "beta_2",
+)  # fmt: skip
+
 SEES = CFUNCTYPE(c_int32, c_void_p, c_int32, c_int32, c_int32, c_int32)
 SEES_KEYS = CFUNCTYPE(None, c_void_p, c_int32, c_int32, c_int32, POINTER(c_uint8))
+
+
+class Layer(Structure):
+    _fields_ = [
+        ("struct_bytes", c_size_t),
+        ("hidden", c_int32),
+        ("ffn", c_int32),
+        ("activation", c_int32),
+        ("is_pre_norm", c_int32),
+        ("has_bias", c_int32),
+        ("rest_is_fused", c_int32),
+    ]
 
 
 class Problem(Structure):
@@ -60,6 +78,7 @@ class Problem(Structure):
         ("total_k", c_int64),
         ("sees_keys", SEES_KEYS),
         ("mask_per_head", c_int32),
+        ("layer", POINTER(Layer)),
     ]
 
 
@@ -71,6 +90,18 @@ class Tensor(Structure):
         ("batch_stride", c_int64),
         ("seqlen_stride", c_int64),
         ("head_stride", c_int64),
+    ]
+
+
+class LayerTensors(Structure):
+    _fields_ = [
+        ("struct_bytes", c_size_t),
+        ("x", c_void_p),
+        ("weights", c_void_p * len(WEIGHTS)),
+        ("y", c_void_p),
+        ("d_y", c_void_p),
+        ("dx", c_void_p),
+        ("d_weights", c_void_p * len(WEIGHTS)),
     ]
 
 
@@ -88,6 +119,7 @@ class Tensors(Structure):
         ("dv", Tensor),
         ("cu_seqlens_q", c_void_p),
         ("cu_seqlens_k", c_void_p),
+        ("layer", POINTER(LayerTensors)),
     ]
 
 
@@ -121,6 +153,7 @@ class Kernel(Structure):
         ("last_error", LAST_ERROR),
         ("outputs", RUN),
         ("dtypes", c_uint32),
+        ("computes_layers", c_int32),
     ]
 
 

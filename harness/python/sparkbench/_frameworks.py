@@ -22,8 +22,12 @@ class Torch:
 
     def __init__(self):
         import torch
+        import torch._functorch.config
 
         self.torch = torch
+        # A backward pass is repeated from one forward pass: a compiled one must not reuse its memory.
+        if hasattr(torch._functorch.config, "donated_buffer"):  # since PyTorch 2.6
+            torch._functorch.config.donated_buffer = False
         self._streams = {}
 
     @property
@@ -68,12 +72,12 @@ class Torch:
             result = call(*inputs)
         return result, (first_of(result), inputs)
 
-    def gradients(self, state, d_o):
+    def gradients(self, state, d_o, names="qkv"):
         out, inputs = state
         if not out.requires_grad:
             raise NotImplementedError("its result has no gradient (no grad_fn)")
         grads = self.torch.autograd.grad(out, inputs, d_o, retain_graph=True, allow_unused=True)
-        for name, grad in zip("qkv", grads):
+        for name, grad in zip(names, grads):
             if grad is None:
                 raise NotImplementedError(f"its result has no gradient for {name}")
         return grads
@@ -149,7 +153,7 @@ class NumPy:
     def run(self, call, inputs, keeps_graph):
         return call(*inputs), None
 
-    def gradients(self, state, d_o):
+    def gradients(self, state, d_o, names="qkv"):
         raise NotImplementedError("NumPy has no gradients: give a backward function")
 
     def is_tensor(self, value):
@@ -238,7 +242,7 @@ class Jax:
         out, more, of_gradient = self._jit(("vjp", call), with_residuals)(*inputs)
         return self._join(out if more is None else (out, *more)), of_gradient
 
-    def gradients(self, state, d_o):
+    def gradients(self, state, d_o, names="qkv"):
         apply = self._jit("gradient", lambda of_gradient, d: of_gradient(d))
         return self._join(apply(state, d_o))
 

@@ -49,9 +49,10 @@ class Kernel:
     def __init__(self, function, *, name=None, summary=None, version=None, accumulator="fp32",
                  tensors=None, backends=("cuda", "host"), draws_own_dropout=True, prepare=False,
                  backward=None, autograd=True, supports=None, masks=None, dropout=None,
-                 varlen=None, gqa=None, scale=None, deterministic=None, file=None,
+                 varlen=None, gqa=None, scale=None, deterministic=None, layer=False, file=None,
                  dtypes=("float16", "bfloat16")):  # fmt: skip
-        self.function, self.is_prepared = function, prepare
+        self.function, self.is_prepared, self.computes_layers = function, prepare or layer, layer
+        prepare = self.is_prepared
         self.__doc__ = function.__doc__
         self.__name__ = getattr(function, "__name__", type(function).__name__)
         self.name = name or re.sub(r"[^a-z0-9._-]", "-", self.__name__.lower()).lstrip("._-0123456789")
@@ -106,6 +107,8 @@ class Kernel:
         takes = self.takes
         if problem.dtype not in self.dtypes:
             return f"{self.name} does not take {problem.dtype}; it takes {', '.join(self.dtypes)}"
+        if (problem.layer is not None) != self.computes_layers:
+            return f"{self.name} computes {'whole layers' if self.computes_layers else 'attention'}"
         if problem.mask_kind not in takes["masks"]:
             return f"{self.name} has no mask {problem.mask}; it has {', '.join(takes['masks'])}"
         needs = (
@@ -168,6 +171,9 @@ def kernel(function=None, **options):
     draws_own_dropout=False   its dropped elements are sparkbench's: verified with dropout
     masks, dropout, varlen,   what it supports, if its arguments do not say so: masks is a tuple of
     gqa, scale, deterministic "full", "causal", "window", "band", "prefix", "pattern"
+    layer=True                it computes encoder layers, for `sparkbench encoder`: the function takes
+                              the problem, and returns the function of x, [batch, seqlen, hidden],
+                              and {name: weight} that returns y (sparkbench.Layer)
     """
     if function is None:
         return lambda decorated: Kernel(decorated, **options)

@@ -8,6 +8,9 @@ from ._frameworks import first_of
 from ._kernel import arguments_of
 
 
+STRIDED = ("o", "dq", "dk", "dv")  # other results are contiguous
+
+
 class Prepared:
     """The forward and backward function of a problem, compiled and tuned by a first call on random
     tensors. Plans of one problem share it: the harness makes several."""
@@ -19,9 +22,7 @@ class Prepared:
             self.base_bytes = self._allocated()
             start = time.perf_counter()
             self.forward, self.backward = kernel.prepare(problem)
-            self.forward_names = arguments_of(self.forward)
-            self.backward_names = arguments_of(self.backward) if self.backward else set()
-            self._first_call(stream)
+            self._first_call()
             framework.synchronize(problem)
             self.seconds = time.perf_counter() - start
         framework.free_cache(problem)
@@ -30,10 +31,15 @@ class Prepared:
         is_gpu = self.problem.backend == "cuda"
         return self.framework.allocated_bytes(self.problem) if is_gpu else 0
 
-    def _first_call(self, stream):
+    def new_plan(self):
+        return Plan(self)
+
+    def _first_call(self):
         problem, framework = self.problem, self.framework
+        self.forward_names = arguments_of(self.forward)
+        self.backward_names = arguments_of(self.backward) if self.backward else set()
         shapes = (problem.q_shape, problem.k_shape, problem.k_shape)
-        plan = Plan(self)
+        plan = self.new_plan()
         lengths = [None, None]
         if problem.is_varlen:
             lengths = [self._offsets(cu) for cu in (problem.cu_seqlens_q, problem.cu_seqlens_k)]
@@ -78,6 +84,8 @@ class Prepared:
 class Plan:
     """The tensors of the last passes. Results stay alive until the next pass of their kind begins,
     and are let go before it, so that the framework may write into the same memory again."""
+
+    input_names = "qkv"
 
     def __init__(self, prepared):
         self.prepared, self.framework = prepared, prepared.framework
@@ -212,7 +220,7 @@ class Plan:
         if not framework.is_tensor(tensor):
             kind = type(tensor).__name__
             raise TypeError(f"its {name} is {kind}; allowed: a {framework.name} tensor")
-        found = framework.locate(tensor, is_compact=name == "lse")
+        found = framework.locate(tensor, is_compact=name not in STRIDED)
         dtype = "float32" if name == "lse" else problem.dtype
         if found.shape != tuple(shape):
             raise ValueError(f"its {name} has shape {list(found.shape)}; allowed: {list(shape)}")
@@ -220,7 +228,7 @@ class Plan:
             raise TypeError(f"its {name} is {found.dtype}; allowed: {dtype}")
         if not framework.is_on(tensor, problem):
             raise ValueError(f"its {name} is in other memory than q; allowed: q's device")
-        for input_name, x in zip("qkv", self.inputs):
+        for input_name, x in zip(self.input_names, self.inputs):
             if _overlap(found, framework.locate(x, is_compact=False)):
                 raise ValueError(f"its {name} is memory of its input {input_name}")
         return found

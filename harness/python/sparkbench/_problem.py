@@ -1,11 +1,40 @@
 """The problem that a kernel is asked to compute."""
 
+import collections
 import ctypes
 import math
 
 from . import _abi
 
 DIRECTIONS = {_abi.FORWARD: "fwd", _abi.BACKWARD: "bwd", _abi.FORWARD_BACKWARD: "fwd+bwd"}
+
+
+ACTIVATIONS = {_abi.GELU_TANH: "gelu-tanh", _abi.GELU_ERF: "gelu-erf", _abi.RELU: "relu"}
+
+
+class Layer(collections.namedtuple("Layer", "hidden ffn activation norm bias rest")):
+    """An encoder layer around the attention: its sizes; "gelu-tanh", "gelu-erf" or "relu"; "post" or
+    "pre"; whether its products have biases; "fused" or "unfused", as --rest has it."""
+
+    EPSILON = 1e-12  # of both LayerNorms
+
+    @property
+    def weights(self):
+        """{name: shape}; matrices are [out, in]."""
+        hidden, ffn = self.hidden, self.ffn
+        shapes = {"w_qkv": (3 * hidden, hidden), "w_o": (hidden, hidden), "w_1": (ffn, hidden),
+                  "w_2": (hidden, ffn), "b_qkv": (3 * hidden,), "b_1": (ffn,)}  # fmt: skip
+        return {
+            name: shapes.get(name, (hidden,))
+            for name in _abi.WEIGHTS
+            if self.bias or not name.startswith("b_")
+        }
+
+
+def layer_of(c):
+    activation, norm = ACTIVATIONS[c.activation], "pre" if c.is_pre_norm else "post"
+    rest = "fused" if c.rest_is_fused else "unfused"
+    return Layer(c.hidden, c.ffn, activation, norm, bool(c.has_bias), rest)
 
 
 class Sees:
@@ -63,6 +92,7 @@ class Problem:
     sees           sees(head, q, k, sequence=0) -> bool
     dropout_p, dropout_scale, seed, dropout_offset
     cu_seqlens_q, cu_seqlens_k      tuples of the host's integers; None without varlen
+    layer          sparkbench.Layer; None for attention alone
     """
 
     def __init__(self, c_problem):
@@ -89,6 +119,7 @@ class Problem:
         if c.cu_seqlens_q:
             self.cu_seqlens_q = tuple(c.cu_seqlens_q[: c.batch + 1])
             self.cu_seqlens_k = tuple(c.cu_seqlens_k[: c.batch + 1])
+        self.layer = layer_of(c.layer.contents) if c.layer else None
         self.sees = Sees(c, self.seqlen_q, self.seqlen_k)
 
     def _kind(self, kind):
@@ -132,6 +163,11 @@ class Problem:
         if self.is_varlen:
             return (self.total_k, self.heads_k, self.head_dim)
         return (self.batch, self.seqlen_k, self.heads_k, self.head_dim)
+
+    @property
+    def x_shape(self):
+        """Of a layer's input."""
+        return (self.batch, self.seqlen_q, self.layer.hidden)
 
     @property
     def lse_shape(self):

@@ -7,7 +7,7 @@ import gc
 import itertools
 import traceback
 
-from . import _abi, _plan, _problem
+from . import _abi, _layer_plan, _plan, _problem
 from ._frameworks import framework
 
 _last_error = b""
@@ -74,7 +74,8 @@ class Table:
             backend=_abi.CUDA if backend == "cuda" else _abi.HOST,
             accumulator=_abi.ACCUMULATORS[kernel.accumulator],
             draws_own_dropout=int(kernel.draws_own_dropout), has_no_lse=0,
-            dtypes=1 << _abi.FP16 | 1 << _abi.BF16, **self._callbacks,
+            dtypes=1 << _abi.FP16 | 1 << _abi.BF16,
+            computes_layers=int(kernel.computes_layers), **self._callbacks,
         )  # fmt: skip
 
     @property
@@ -136,11 +137,12 @@ class Table:
         if _prepared[0] != key:
             _prepared = (None, None)  # whose memory goes first
             gc.collect()
-            _prepared = (key, _plan.Prepared(self.kernel, self.framework, problem, stream))
+            kind = _layer_plan.PreparedLayer if self.kernel.computes_layers else _plan.Prepared
+            _prepared = (key, kind(self.kernel, self.framework, problem, stream))
         else:
             _prepared[1].problem.sees.follow(problem.sees)
         number = next(_plan_numbers)
-        _plans[number] = _plan.Plan(_prepared[1])
+        _plans[number] = _prepared[1].new_plan()
         return number
 
     def _forward(self, number, tensors, stream):
@@ -153,6 +155,9 @@ class Table:
         def do():
             located = _plans[number].outputs(stream)
             out = tensors.contents
+            if self.kernel.computes_layers:
+                _layer_plan.tell(located, out.layer.contents)
+                return
             for name in ("o", "dq", "dk", "dv"):
                 setattr(out, name, _tensor_of(located.get(name)))
             out.lse = located["lse"].address if "lse" in located else None

@@ -14,6 +14,7 @@ PEERS = {
     "torch_unfused": ("torch-unfused",),
     "torch_sdpa": ("torch-math", "torch-efficient", "torch-flash", "torch-cudnn"),
     "torch_flex": ("torch-flex",),
+    "torch_bsr": ("torch-bsr",),
     "torch_varlen": ("torch-varlen", "torch-nested", "torch-padded"),
     "flash_attention_2": ("flash-attn-2",),
     "flash_attention_3": ("flash-attn-3",),
@@ -24,6 +25,11 @@ PEERS = {
     "jax_attention": ("jax-cudnn", "jax-xla"),
     "triton_fused": ("triton-fused",),
     "triton_block_sparse": ("triton-block-sparse",),
+    "torch_layers": (
+        *(f"torch-{way}-{attention}" for way in ("eager", "compile", "script")
+          for attention in ("unfused", "math", "efficient", "flash", "cudnn")),
+        "torch-encoder-layer",
+    ),
     "spark": ("spark-fp32acc", "spark-fp16acc"),
 }
 
@@ -50,7 +56,8 @@ def installed(names):
             lines = str(error).splitlines() or [type(error).__name__]
             missing.update((name, f"not installed: {lines[0]}") for name in wanted)
             continue
-        kernels = {each.name: each for each in vars(module).values() if isinstance(each, Kernel)}
+        found = [*vars(module).values(), *getattr(module, "LAYERS", {}).values()]
+        kernels = {each.name: each for each in found if isinstance(each, Kernel)}
         for name in wanted:
             if not with_gpu and "host" not in kernels[name].backends:
                 missing[name] = "needs a GPU"
