@@ -276,7 +276,7 @@ void add_prediction(const CaseRecord& record, Report& report) {
     report.line("", "{:.2g} times as fast as {} likely, {:.2g} to {:.2g}", speedup.likely,
                 speedup.over, speedup.low, speedup.high);
   }
-  report.line("", "{}", kModelOnPublishedTimesBriefly);
+  report.line("", "{}", model_on_published_times_briefly());
   if (const auto check = check_prediction(record)) {
     report.line("measured/predicted", "{:.3g}, {} the band", check->ratio,
                 check->is_in_band ? "within" : "outside of");

@@ -17,7 +17,19 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 PAGES = [HERE / "predicted.md", HERE.parents[1] / "README.md",
-         HERE.parent / "acsr" / "README.md", HERE.parent / "python" / "README.md"]  # fmt: skip
+         HERE.parent / "acsr" / "README.md", HERE.parent / "python" / "README.md",
+         *(HERE.parents[1] / page for page in ("harness/model/README.md", "results/record/README.md",
+                                               "results/published/predicted/README.md"))]  # fmt: skip
+PUBLISHED = HERE.parents[1] / "harness" / "model" / "published_v100.json"
+CLASSES = {
+    "fused-forward": "fused forward, CUTLASS in xformers",
+    "chain-forward": "unfused chain forward, aligned rows",
+    "chain-forward-unaligned": "the same, seqlen 82 and 197",
+    "chain-backward": "unfused chain backward, aligned rows",
+    "chain-backward-unaligned": "the same, seqlen 82 and 197",
+    "layer-forward": "BERT-large layer forward, eager PyTorch",
+    "layer-training": "the same, forward and backward",
+}
 NAMES = {
     "volta-fp32acc": "FP32-ACC",
     "volta-fp16acc": "FP16-ACC",
@@ -44,6 +56,33 @@ def table(head, rows):
 def with_band(band, scale=1.0, form="{:.0f}"):
     low, likely, high = (form.format(scale * band[end]) for end in ("low", "likely", "high"))
     return f"{likely} ({low}-{high})"
+
+
+def model_error(classes):
+    """As sparkbench says it below its tables: results/study/prediction_check.cc."""
+
+    def error_of(name):
+        found = [each for each in classes if each["class"] == name]
+        errors = sum(each["points"] * each["mean_error"] for each in found)
+        return round(100 * errors / sum(each["points"] for each in found))
+
+    return (
+        f"On published V100 times the model is off by {error_of('fused-forward')} % in the mean (fused forward), "
+        f"{error_of('chain-forward')} and {error_of('chain-backward')} % (unfused forward, backward)."
+    )
+
+
+def published(classes):
+    """The model against times that others published: `sparkbench-model against`."""
+    rows = []
+    for each in classes:
+        rows.append([
+            CLASSES[each["class"]] + (", held out" if each["held_out"] else ""),
+            str(each["points"]), f"{each['mean_ratio']:.2f}", f"{100 * each['mean_error']:.0f} %",
+            f"{each['worst_ratio']:.2f}", f"{each['in_band']}",
+        ])  # fmt: skip
+    head = ["", "points", "mean ratio", "mean error", "worst ratio", "inside the band"]
+    return table(head, rows)
 
 
 def main_loops(instances):
@@ -244,14 +283,14 @@ def training(cases):
     return table(["seqlen", "1024", "2048", "4096"], rows)
 
 
-def headline(cases):
+def headline(cases, error):
     case = selected(cases, kernel="volta-fp32acc", head_dim=64, mask="full", dropout_p=0.0)[4096]
     rate, faster = tflops_of(case), case["predicted"]["speedup"]
     return (
         f"By that model FP32-ACC forward at head_dim 64 and seqlen 4096, full mask, no dropout, is likely to reach "
         f"{rate['likely']:.0f} TFLOP/s\n({rate['low']:.0f} to {rate['high']:.0f}), "
         f"{faster['likely']:.1f} times the unfused computation ({faster['low']:.1f} to "
-        f"{faster['high']:.1f})."
+        f"{faster['high']:.1f}).\n{error}"
     )
 
 
@@ -262,6 +301,8 @@ def tables(program, model):
              "tiles": tiles(instances), "packed": packed(instances),
              "sparse": sparse(instances), "pattern times": pattern_times(program),
              "chain times": chain_times(program)}  # fmt: skip
+    classes = ask(model, "against", str(PUBLISHED), "--json")["classes"]
+    texts["published"], texts["model error"] = published(classes), model_error(classes)
     texts["training"] = training(ask(program, *TRAINING, "-q", "--json", "-")["cases"])
     for way, preset in (("fwd", "paper-forward"), ("bwd", "paper-backward")):
         sweep = ["sweep", "--device", "emulated-v100", "--preset", preset, "--dry-run", "-q"]
@@ -273,7 +314,7 @@ def tables(program, model):
             )
         texts[f"{PASSES[way]} speedup"] = by_length(cases, way, "full", speedup_cell)
         if way == "fwd":
-            texts["headline"] = headline(cases)
+            texts["headline"] = headline(cases, texts["model error"])
     return texts
 
 

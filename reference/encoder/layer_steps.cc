@@ -1,5 +1,6 @@
 #include "reference/encoder/layer_steps.h"
 
+#include <algorithm>
 #include <map>
 #include <numeric>
 #include <stdexcept>
@@ -89,6 +90,7 @@ class Steps {
                Tensors reads, Tensors writes) {
     step(stage, StepKind::kProduct, name, saturating_product({2, tokens_, inner, outer}),
          std::move(reads), std::move(writes));
+    steps_.back().least_extent = std::min({tokens_, inner, outer});
   }
 
   /// The product's bias where no epilogue adds it: in place.

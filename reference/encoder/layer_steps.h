@@ -42,6 +42,7 @@ struct LayerStep {
   bool is_backward = false;
   std::uint64_t flops = 0;  // of products, and the attention's useful ones
   std::vector<LayerTensor> reads, writes;
+  std::uint64_t least_extent = 0;  // of a product's three; 0: not known
 
   /// Read and written, each once.
   std::uint64_t bytes() const;

@@ -127,7 +127,7 @@ std::string evidence_of(const FastestKernel& fastest, const RunRecord& run) {
   return fmt::format("Predicted for a {}, not timed{}: {}, in brackets the model's band. {}\n",
                      fastest.chip, fastest.nothing_ran ? ", and nothing was checked" : "",
                      scope_of(fastest),
-                     are_layers ? kModelOnPublishedLayers : kModelOnPublishedTimes);
+                     are_layers ? model_on_published_layers() : model_on_published_times());
 }
 
 /// `sparkbench advise` on the run's last problem.

@@ -143,6 +143,12 @@ std::string format_summary(const RunRecord& run, const TableView& view) {
   for (const PredictionSummary& summary : summarize_predictions(run.cases)) {
     checks += describe(summary) + ".\n";
   }
+  if (!checks.empty()) {
+    checks +=
+        "No V100 run of these kernels has tested the model yet: please send this record (--json "
+        "FILE) "
+        "with an issue.\n";
+  }
   const std::string notes = format_notes("warning", collect_warnings(run.cases), view) +
                             format_skips(run.cases, view) +
                             format_notes("not predicted", collect_unpredicted(run.cases), view) +

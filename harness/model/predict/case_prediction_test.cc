@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/model/predict/test_cycles.h"
+#include "harness/model/predict/unfused_time.h"
 #include "sweeps/memory.h"
 #include "sweeps/work.h"
 
@@ -33,16 +34,30 @@ CasePrediction predict(const CaseRecord& record) {
 // the 256 blocks; the other 96 follow, two on 16 of the SMs. So the last one ends after twice
 // 50,250.
 constexpr double kForwardCycles = 2 * 1.5 * 33500;
-constexpr double kForwardFast = kForwardCycles / 1.05 / 1530e3 + 2.5e-3;
-constexpr double kForwardLikely = kForwardCycles / 0.95 / 1380e3 + 2.5e-3;
-constexpr double kForwardSlow = kForwardCycles / 0.80 / 1380e3 + 2.5e-3;
-
-// The unfused computation goes by its bytes: scores of 64 MiB and tensors of 4 MiB. Forward writes
-// S and reads it, writes P and reads it, and moves q, k, v and o. Backward moves P or dS seven
-// times and two tensors in each of four products.
+// HBM moves four tensors and LSE; half of that is exposed, at the slow end all of it.
 constexpr double kScores = 32.0 * 1024 * 1024 * 2, kTensor = 32.0 * 1024 * 64 * 2;
-constexpr double kUnfusedForward = 4 * kScores + 4 * kTensor;
-constexpr double kUnfusedBackward = 7 * kScores + 8 * kTensor;
+constexpr double kForwardBytes = 4 * kTensor + 32.0 * 1024 * 4;
+constexpr double kForwardFast = kForwardCycles / 1.05 / 1530e3 + 2.5e-3;
+constexpr double kForwardLikely =
+    kForwardCycles / 0.95 / 1380e3 + 0.5 * kForwardBytes / 760e6 + 2.5e-3;
+constexpr double kForwardSlow = kForwardCycles / 0.80 / 1380e3 + kForwardBytes / 720e6 + 2.5e-3;
+
+// The unfused computation: scores of 64 MiB and tensors of 4 MiB. Each product moves the scores and
+// two tensors, and has as much work as a square of 1290 rows; forward has two of them, backward
+// four. The softmax moves the scores twice, its gradient three times.
+struct UnfusedRates {
+  double gbps, softmax_gbps, exposed;
+};
+constexpr UnfusedRates kFast = {800, 814, 0}, kLikely = {760, 724, 0.5}, kSlow = {720, 714, 1};
+
+double unfused_ms(int products, int softmax_scores, int launches, const UnfusedRates& rates) {
+  const double flops = 2 * 32.0 * 1024 * 1024 * 64;
+  const double by_rate = flops / (gemm_tflops(flops, 72) * 1e9);
+  const double by_bytes = (kScores + 2 * kTensor) / (rates.gbps * 1e6);
+  EXPECT_LT(by_rate, by_bytes);
+  return products * (by_bytes + rates.exposed * by_rate) +
+         softmax_scores * kScores / (rates.softmax_gbps * 1e6) + launches * 2.5e-3;
+}
 
 TEST(CasePrediction, OfAKernelIsTheTimeOfItsLaunch) {
   const Prediction predicted = predict(case_of("volta-fp32acc")).predicted.value();
@@ -62,9 +77,9 @@ TEST(CasePrediction, SpeedupTakesOppositeEnds) {
   const Prediction kernel = predict(case_of("volta-fp32acc")).predicted.value();
   const PredictedSpeedup speedup = kernel.speedup.value();
   EXPECT_EQ(speedup.over, "unfused-fp16");
-  EXPECT_NEAR(speedup.low, (kUnfusedForward / 800e6 + 3 * 2.5e-3) / 1.05 / kForwardSlow, 1e-9);
-  EXPECT_NEAR(speedup.likely, (kUnfusedForward / 760e6 + 3 * 2.5e-3) / kForwardLikely, 1e-9);
-  EXPECT_NEAR(speedup.high, (kUnfusedForward / 720e6 + 3 * 2.5e-3) / 0.87 / kForwardFast, 1e-9);
+  EXPECT_NEAR(speedup.low, unfused_ms(2, 2, 3, kFast) / kForwardSlow, 1e-9);
+  EXPECT_NEAR(speedup.likely, unfused_ms(2, 2, 3, kLikely) / kForwardLikely, 1e-9);
+  EXPECT_NEAR(speedup.high, unfused_ms(2, 2, 3, kSlow) / kForwardFast, 1e-9);
 }
 
 TEST(CasePrediction, OfSharedKeysWalksTheHeadsOfEachGroup) {
@@ -77,17 +92,20 @@ TEST(CasePrediction, OfSharedKeysWalksTheHeadsOfEachGroup) {
   // the sums into dQ.
   const double rows = 32.0 * 1024;
   const double bytes = rows * (2 * 128 + 4 + 8) + rows * 256 + rows * (256 + 128);
-  EXPECT_NEAR(predict(shared).predicted->time_ms.likely, main + bytes / 760e6 + 4 * 2.5e-3, 1e-9);
+  const double main_bytes = launches_of_pass(*find_attention_kernel("volta-fp32acc"),
+                                             shared.problem, Pass::kBackward, false)[2]
+                                .hbm_bytes;
+  EXPECT_NEAR(predict(shared).predicted->time_ms.likely,
+              main + 0.5 * main_bytes / 760e6 + bytes / 760e6 + 4 * 2.5e-3, 1e-9);
 }
 
 TEST(CasePrediction, OfTheBaselineGoesByPublishedRates) {
   const CaseRecord record = case_of("unfused-fp16", 1024, Pass::kForwardBackward);
   const Prediction predicted = predict(record).predicted.value();
-  const double bytes = kUnfusedForward + kUnfusedBackward;
   EXPECT_EQ(predicted.basis, "published rates");
-  EXPECT_NEAR(predicted.time_ms.low, (bytes / 800e6 + 8 * 2.5e-3) / 1.05, 1e-9);
-  EXPECT_NEAR(predicted.time_ms.likely, bytes / 760e6 + 8 * 2.5e-3, 1e-9);
-  EXPECT_NEAR(predicted.time_ms.high, (bytes / 720e6 + 8 * 2.5e-3) / 0.87, 1e-9);
+  EXPECT_NEAR(predicted.time_ms.low, unfused_ms(6, 5, 8, kFast), 1e-9);
+  EXPECT_NEAR(predicted.time_ms.likely, unfused_ms(6, 5, 8, kLikely), 1e-9);
+  EXPECT_NEAR(predicted.time_ms.high, unfused_ms(6, 5, 8, kSlow), 1e-9);
   EXPECT_FALSE(predicted.clock_mhz.has_value());
   EXPECT_FALSE(predicted.speedup.has_value());
 }

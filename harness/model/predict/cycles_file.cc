@@ -227,6 +227,21 @@ CyclesFile cycles_from_json(std::string_view text) {
   return file;
 }
 
+ChipAssumption calibrated_assumption(std::string_view calibration_json) {
+  const CyclesJson json = parse_cycles(calibration_json);
+  constexpr const char* kPath = "/findings/assumption";
+  const CyclesJson::json_pointer path(kPath);
+  const CyclesJson found = json.contains(path) ? json.at(path) : CyclesJson();
+  const std::string said = found.is_string() ? found.get<std::string>() : "";
+  const auto* const name = std::ranges::find(kAssumptionNames, said);
+  if (name == kAssumptionNames.end()) {
+    reject_cycles("findings.assumption",
+                  fmt::format("is {}; allowed: {}, as --calibrate finds them on a V100",
+                              found.dump(), fmt::join(kAssumptionNames, ", ")));
+  }
+  return static_cast<ChipAssumption>(name - kAssumptionNames.begin());
+}
+
 std::string cycles_to_json(const CyclesFile& file) {
   std::vector<InstanceCycles> ordered = file.instances;
   std::sort(ordered.begin(), ordered.end(),

@@ -63,6 +63,8 @@ struct CyclesFile {
   int sm = 70;
   std::string toolkit;                    // whose ptxas made the code: "11.8"
   std::vector<InstanceCycles> instances;  // ids differ
+  /// By which the likely time goes. Not in the file: a V100's calibration tells.
+  ChipAssumption likely = ChipAssumption::kForwarded;
 
   /// Null when there is none of that id.
   const InstanceCycles* find(std::string_view id) const;
@@ -76,7 +78,12 @@ CyclesFile cycles_from_json(std::string_view text);
 /// hundredth.
 std::string cycles_to_json(const CyclesFile& file);
 
-/// kernels/volta/cycles.json as it was when this program was configured.
+/// What a V100 was found to be like: the `findings.assumption` of what `sparkbench-model predict
+/// --calibrate` wrote. Throws std::invalid_argument where there is none, as for another GPU.
+ChipAssumption calibrated_assumption(std::string_view calibration_json);
+
+/// kernels/volta/cycles.json as it was when this program was configured; `likely` is by
+/// harness/model/v100_calibration.json where there was one.
 const CyclesFile& embedded_cycles();
 
 }  // namespace sparkbench

@@ -168,5 +168,18 @@ TEST(CyclesFile, ThatIsCommittedNamesInstancesOnly) {
   }
 }
 
+TEST(CalibratedAssumption, IsWhatTheFindingsSay) {
+  EXPECT_EQ(calibrated_assumption(R"({"findings": {"assumption": "supply-16"}})"),
+            ChipAssumption::kSupply16);
+  const auto refusal = [](const char* text) {
+    return message_of<std::invalid_argument>([&] { calibrated_assumption(text); });
+  };
+  EXPECT_EQ(refusal(R"({"findings": {"assumption": null}})"),
+            "findings.assumption: is null; allowed: forwarded, no-reuse, supply-16, supply-8, as "
+            "--calibrate finds them on a V100");
+  EXPECT_NE(refusal("{}").find("findings.assumption: is null"), std::string::npos);
+  EXPECT_NE(refusal("text").find("not JSON"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace sparkbench

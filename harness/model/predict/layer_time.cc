@@ -10,10 +10,12 @@ namespace {
 constexpr double kFlopsPerMsOfTflops = 1e9;
 constexpr double kBytesPerMsOfGbps = 1e6;
 
-double rate_ms(const LayerStep& step) {
+double rate_ms(const LayerStep& step, double ThreeWays::*way) {
   if (step.kind != StepKind::kProduct) return 0;
+  const bool is_narrow = step.least_extent != 0 && step.least_extent <= kNarrowGemmExtent;
+  const double at_most = is_narrow ? kGemmTflopsAtMost.*way : kGemmRates.back().tflops;
   const auto flops = static_cast<double>(step.flops);
-  return flops / (gemm_tflops(flops, kGemmRates.back().tflops) * kFlopsPerMsOfTflops);
+  return flops / (gemm_tflops(flops, at_most) * kFlopsPerMsOfTflops);
 }
 
 double bytes_ms(const LayerStep& step, double gbps) {
@@ -21,7 +23,7 @@ double bytes_ms(const LayerStep& step, double gbps) {
 }
 
 double step_ms(const LayerStep& step, double ThreeWays::*way) {
-  return (std::max(rate_ms(step), bytes_ms(step, kHbmGbps.*way)) + kLaunchMs) /
+  return (std::max(rate_ms(step, way), bytes_ms(step, kHbmGbps.*way)) + kLaunchMs) /
          (kShareOfRates.*way);
 }
 
@@ -37,7 +39,7 @@ ThreeWays time_of_step(const LayerStep& step) {
 }
 
 bool is_bound_by_rate(const LayerStep& step) {
-  return rate_ms(step) > bytes_ms(step, kHbmGbps.likely);
+  return rate_ms(step, &ThreeWays::likely) > bytes_ms(step, kHbmGbps.likely);
 }
 
 }  // namespace
@@ -59,7 +61,7 @@ LayerTime time_of_layer(const std::vector<LayerStep>& steps, const AttentionTime
     const auto stage = static_cast<std::size_t>(step.stage);
     add(time.stage_ms.at(stage), time_of_step(step));
     ++time.launches.at(stage);
-    if (is_bound_by_rate(step)) tensor += rate_ms(step);
+    if (is_bound_by_rate(step)) tensor += rate_ms(step, &ThreeWays::likely);
   }
   time.stage_ms.at(mha) = attention.ms;
   time.launches.at(mha) = attention.launches;

@@ -2,8 +2,8 @@
 // prediction has it, of everything else by published rates.
 //
 //   product  its FLOPs at the rate that cuBLAS has been published with for squares of as much work
-//            (kGemmRates; no rate is fitted to a layer), or its bytes at the bandwidth that kernels
-//            reach, whichever is longer
+//            (kGemmRates; no rate is fitted to a layer), at most kGemmTflopsAtMost with an extent
+//            of 1024 or less, or its bytes at the bandwidth that kernels reach, whichever is longer
 //   rows     their bytes at that bandwidth
 //   each     what a launch costs besides
 // An epilogue costs nothing. What a stage leaves in L2 for the next is not counted.

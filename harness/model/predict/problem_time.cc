@@ -10,6 +10,7 @@ namespace {
 
 constexpr double kCyclesPerMsAndMhz = 1e3;
 constexpr double kBytesPerMsAndGbps = 1e6;
+constexpr int kPhases = 2;  // of a block: it moves its bytes, and it computes
 
 double ms_of_cycles(double cycles, double clock_mhz) {
   return cycles / (clock_mhz * kCyclesPerMsAndMhz);
@@ -23,8 +24,11 @@ struct LaunchTime {
   double l2 = 0;
   std::string sms_binding;
 
-  double longest(double ThreeWays::*way) const {
-    return std::max({sms.*way, hbm.*way, l2}) + kLaunchMs;
+  ThreeWays exposed{};  // of the shorter of SM and HBM time: exposed_share()
+
+  double total(double ThreeWays::*way) const {
+    return std::max({sms.*way, hbm.*way, l2}) + exposed.*way * std::min(sms.*way, hbm.*way) +
+           kLaunchMs;
   }
   std::string binding() const {
     if (std::max(hbm.likely, l2) >= sms.likely) return hbm.likely >= l2 ? "hbm" : "l2";
@@ -37,19 +41,20 @@ const std::vector<StageCycles>& stages_under(ChipAssumption assumption,
   return cycles.stages.at(static_cast<std::size_t>(assumption));
 }
 
-void time_on_sms(const PassLaunch& launch, const InstanceCycles& cycles, int sms,
-                 LaunchTime& time) {
-  const ScheduledCycles forwarded =
-      schedule_blocks(launch.grid, stages_under(ChipAssumption::kForwarded, cycles), sms);
+/// `likely`: which assumption.
+void time_on_sms(const PassLaunch& launch, const InstanceCycles& cycles, ChipAssumption likely,
+                 int sms, LaunchTime& time) {
+  const ScheduledCycles found = schedule_blocks(launch.grid, stages_under(likely, cycles), sms);
   const ScheduledCycles slowest =
       schedule_blocks(launch.grid, stages_under(ChipAssumption::kSupply8, cycles), sms);
   const ThreeWays share = share_of_model(*launch.instance, cycles);
-  time.sms.fast = ms_of_cycles(forwarded.until_end / share.fast, kBoostClockMhz);
-  time.sms.likely = ms_of_cycles(forwarded.until_end / share.likely, kSustainedClockMhz);
-  time.sms.slow = ms_of_cycles(std::max(forwarded.until_end / share.slow, slowest.until_end),
-                               kSustainedClockMhz);
-  time.sms_evenly = ms_of_cycles(forwarded.evenly / share.likely, kSustainedClockMhz);
+  time.sms.fast = ms_of_cycles(found.until_end / share.fast, kBoostClockMhz);
+  time.sms.likely = ms_of_cycles(found.until_end / share.likely, kSustainedClockMhz);
+  time.sms.slow =
+      ms_of_cycles(std::max(found.until_end / share.slow, slowest.until_end), kSustainedClockMhz);
+  time.sms_evenly = ms_of_cycles(found.evenly / share.likely, kSustainedClockMhz);
   time.sms_binding = cycles.binding;
+  time.exposed = exposed_share(cycles.blocks_per_sm);
 }
 
 LaunchTime time_of_memory(const PassLaunch& launch) {
@@ -76,6 +81,11 @@ ThreeWays share_of_model(const KernelInstance& instance, const InstanceCycles& c
                                                              : kShareOfModel;
 }
 
+ThreeWays exposed_share(int blocks_per_sm) {
+  const double likely = 1.0 / std::max(kPhases, blocks_per_sm);
+  return {0, likely, kPhases * likely};
+}
+
 PassTime time_of_launches(const std::vector<PassLaunch>& launches, const CyclesFile& cycles,
                           int sms) {
   PassTime pass;
@@ -86,13 +96,13 @@ PassTime time_of_launches(const std::vector<PassLaunch>& launches, const CyclesF
       const InstanceCycles* const of_instance = cycles.find(launch.instance->id);
       const bool is_of_rows = launch.instance->products == 0;
       if (of_instance == nullptr && !is_of_rows) return without_cycles(*launch.instance);
-      if (of_instance != nullptr) time_on_sms(launch, *of_instance, sms, time);
+      if (of_instance != nullptr) time_on_sms(launch, *of_instance, cycles.likely, sms, time);
     }
-    pass.ms.fast += time.longest(&ThreeWays::fast);
-    pass.ms.likely += time.longest(&ThreeWays::likely);
-    pass.ms.slow += time.longest(&ThreeWays::slow);
-    if (time.longest(&ThreeWays::likely) <= longest) continue;
-    longest = time.longest(&ThreeWays::likely);
+    pass.ms.fast += time.total(&ThreeWays::fast);
+    pass.ms.likely += time.total(&ThreeWays::likely);
+    pass.ms.slow += time.total(&ThreeWays::slow);
+    if (time.total(&ThreeWays::likely) <= longest) continue;
+    longest = time.total(&ThreeWays::likely);
     pass.binding = time.binding();
   }
   if (kLaunchMs * static_cast<double>(launches.size()) > pass.ms.likely / 2) {

@@ -29,6 +29,15 @@ PassTime time_of(const Problem& problem, Pass pass, const CyclesFile& cycles = t
       cycles);
 }
 
+/// What the SMs take for it: of launches that have products, no byte is moved.
+PassTime time_on_sms(const Problem& problem, Pass pass, const CyclesFile& cycles = test_cycles()) {
+  auto launches = launches_of_pass(*find_attention_kernel("volta-fp32acc"), problem, pass, false);
+  for (PassLaunch& launch : launches) {
+    if (launch.instance != nullptr && launch.instance->products > 0) launch.hbm_bytes = 0;
+  }
+  return time_of_launches(launches, cycles);
+}
+
 /// The test's cycles with a loop of so many bytes.
 CyclesFile with_loop(int bytes) {
   CyclesFile file = test_cycles();
@@ -38,7 +47,7 @@ CyclesFile with_loop(int bytes) {
 
 TEST(ProblemTime, OfOneBlockIsItsStages) {
   // 128 queries and keys: two tiles alone on an SM, 1000 + 2 * 2000 + 500 cycles.
-  const PassTime time = time_of(problem_of(1, 128), Pass::kForward);
+  const PassTime time = time_on_sms(problem_of(1, 128), Pass::kForward);
   EXPECT_DOUBLE_EQ(time.ms.likely, 5500 / 0.95 / 1380e3 + 2.5e-3);
   EXPECT_DOUBLE_EQ(time.ms.fast, 5500 / 1.05 / 1530e3 + 2.5e-3);
   EXPECT_DOUBLE_EQ(time.ms.slow, 5500 / 0.80 / 1380e3 + 2.5e-3);
@@ -47,21 +56,42 @@ TEST(ProblemTime, OfOneBlockIsItsStages) {
 
 TEST(ProblemTime, OfAWholeWaveIsThatOfTwoResidents) {
   // 160 blocks of 32 tiles: 1.5 times as long each.
-  const PassTime time = time_of(problem_of(10, 2048), Pass::kForward);
+  const PassTime time = time_on_sms(problem_of(10, 2048), Pass::kForward);
   EXPECT_NEAR(time.ms.likely, 1.5 * (1500 + 32 * 2000) / 0.95 / 1380e3 + 2.5e-3, 1e-12);
   EXPECT_EQ(time.binding, "issue");
 }
 
+TEST(ProblemTime, APartOfTheShorterPhaseIsExposed) {
+  // 10 heads of 2048: 160 blocks of 32 tiles, two on an SM; 256 rows of 4 tensors and LSE.
+  const Problem problem = problem_of(10, 2048);
+  const ThreeWays sms = time_on_sms(problem, Pass::kForward).ms;
+  const ThreeWays all = time_of(problem, Pass::kForward).ms;
+  const double bytes = 10.0 * 2048 * (4 * 128 + 4);
+  EXPECT_DOUBLE_EQ(all.fast, sms.fast);
+  EXPECT_NEAR(all.likely, sms.likely + 0.5 * bytes / 760e6, 1e-9);
+  EXPECT_NEAR(all.slow, sms.slow + bytes / 720e6, 1e-9);
+  EXPECT_DOUBLE_EQ(exposed_share(1).likely, 0.5);  // loads ahead
+  EXPECT_DOUBLE_EQ(exposed_share(3).likely, 1.0 / 3);
+  EXPECT_DOUBLE_EQ(exposed_share(3).slow, 2.0 / 3);
+}
+
 TEST(ProblemTime, SmallLoopsAreBelievedMore) {
-  const PassTime time = time_of(problem_of(1, 128), Pass::kForward, with_loop(12288));
+  const PassTime time = time_on_sms(problem_of(1, 128), Pass::kForward, with_loop(12288));
   EXPECT_DOUBLE_EQ(time.ms.likely, 5500 / 0.98 / 1380e3 + 2.5e-3);
   EXPECT_DOUBLE_EQ(time.ms.slow, 1.2 * 5500 / 1380e3 + 2.5e-3);  // more than 5500 / 0.88
+}
+
+TEST(ProblemTime, GoesByTheCalibratedAssumption) {
+  CyclesFile cycles = test_cycles();
+  cycles.likely = ChipAssumption::kSupply16;  // 1.1 times the cycles
+  const PassTime time = time_on_sms(problem_of(1, 128), Pass::kForward, cycles);
+  EXPECT_DOUBLE_EQ(time.ms.likely, 1.1 * 5500 / 0.95 / 1380e3 + 2.5e-3);
 }
 
 TEST(ProblemTime, SlowEndIsNoFasterThanAnyAssumption) {
   CyclesFile cycles = test_cycles();
   for (StageCycles& stages : cycles.instances[0].stages[3]) stages.full_tile = 10000;
-  const PassTime time = time_of(problem_of(1, 128), Pass::kForward, cycles);
+  const PassTime time = time_on_sms(problem_of(1, 128), Pass::kForward, cycles);
   EXPECT_DOUBLE_EQ(time.ms.slow, (1200 + 2 * 10000 + 600) / 1380e3 + 2.5e-3);
 }
 
@@ -103,8 +133,8 @@ TEST(ProblemTime, HbmBindsWhatComputesLittle) {
   const double bytes = 1024.0 * 128 * (4 * 128 + 4);
   EXPECT_EQ(time.binding, "hbm");
   EXPECT_DOUBLE_EQ(time.ms.fast, bytes / 800e6 + 2.5e-3);
-  EXPECT_DOUBLE_EQ(time.ms.likely, bytes / 760e6 + 2.5e-3);
-  EXPECT_DOUBLE_EQ(time.ms.slow, bytes / 720e6 + 2.5e-3);
+  EXPECT_NEAR(time.ms.likely, bytes / 760e6 + 2.5e-3, 1e-4);
+  EXPECT_NEAR(time.ms.slow, bytes / 720e6 + 2.5e-3, 1e-4);
 }
 
 TEST(ProblemTime, L2BindsWhatReadsTilesOften) {
@@ -115,7 +145,7 @@ TEST(ProblemTime, L2BindsWhatReadsTilesOften) {
   const PassTime time = time_of(problem_of(8, 8192), Pass::kForward, cycles);
   const double bytes = 8.0 * (8192 * (2 * 128 + 4) + 64.0 * 8192 * 2 * 128);
   EXPECT_EQ(time.binding, "l2");
-  EXPECT_DOUBLE_EQ(time.ms.likely, bytes / 2155e6 + 2.5e-3);
+  EXPECT_NEAR(time.ms.likely, bytes / 2155e6 + 2.5e-3, 1e-3);
 }
 
 /// The fewest blocks of 128 keys, 5, of a full mask whose dQ is not in relay.
@@ -123,13 +153,13 @@ constexpr int kSummedSeqlen = 640;
 
 TEST(ProblemTime, BackwardAddsItsLaunchesUp) {
   const Problem problem = problem_of(1, kSummedSeqlen);
-  const PassTime time = time_of(problem, Pass::kBackward);
+  const PassTime time = time_on_sms(problem, Pass::kBackward);
   // Each block has ten steps of both teams; around them rows, by their bytes.
   const double rows_bytes = kSummedSeqlen * ((2.0 * 128 + 4 + 8) + 256 + (256 + 128));
   EXPECT_NEAR(time.ms.likely, (1500 + 10 * 2000) / 0.95 / 1380e3 + rows_bytes / 760e6 + 4 * 2.5e-3,
               1e-12);
-  const PassTime step = time_of(problem, Pass::kForwardBackward);
-  const PassTime forward = time_of(problem, Pass::kForward);
+  const PassTime step = time_on_sms(problem, Pass::kForwardBackward);
+  const PassTime forward = time_on_sms(problem, Pass::kForward);
   EXPECT_NEAR(step.ms.likely, time.ms.likely + forward.ms.likely, 1e-12);
 }
 
@@ -163,8 +193,9 @@ double key_gradient_cycles(const Problem& problem) {
   for (StageCycles& stages : slow.instances[2].stages[0]) {
     stages = {100'000, 200'000, 300'000, 50'000, 25'000};
   }
-  const auto launches =
+  auto launches =
       launches_of_pass(*find_attention_kernel("volta-fp32acc"), problem, Pass::kBackward, false);
+  launches[2].hbm_bytes = 0;
   return (time_of_launches({launches[2]}, slow).ms.likely - 2.5e-3) * 0.95 * 1380e3 / 100;
 }
 
@@ -183,7 +214,8 @@ TEST(ProblemTime, FewKeyHeadsLeaveSmsIdle) {
   EXPECT_NEAR(key_gradient_cycles(mqa), 1500 + 8 * 32 * 2000 + 7 * 250, 1e-6);  // 16 SMs of 80
   EXPECT_NEAR(key_gradient_cycles(mha), 2 * (1500 + 32 * 2000), 1e-6);  // 128 blocks: two waves
   EXPECT_EQ(time_of(mqa, Pass::kBackward).binding, "last wave");
-  EXPECT_DOUBLE_EQ(time_of(mqa, Pass::kForward).ms.likely, time_of(mha, Pass::kForward).ms.likely);
+  EXPECT_DOUBLE_EQ(time_on_sms(mqa, Pass::kForward).ms.likely,
+                   time_on_sms(mha, Pass::kForward).ms.likely);
 }
 
 TEST(ProblemTime, SharedKeysComeFromHbmOnce) {
@@ -196,13 +228,13 @@ TEST(ProblemTime, SharedKeysComeFromHbmOnce) {
     return (time_of(problem, Pass::kForward, cycles).ms.likely - 2.5e-3) * 760e6;
   };
   const double queries = 1024.0 * 128 * (2 * 128 + 4), keys_of_head = 128.0 * 2 * 128;
-  EXPECT_NEAR(bytes_of(1024), queries + 1024 * keys_of_head, 1);
-  EXPECT_NEAR(bytes_of(256), queries + 256 * keys_of_head, 1);
+  EXPECT_NEAR(bytes_of(1024), queries + 1024 * keys_of_head, 1e5);
+  EXPECT_NEAR(bytes_of(256), queries + 256 * keys_of_head, 1e5);
 }
 
 TEST(ProblemTime, CutTilesCostWhatTheyCost) {
   // The first of two blocks: two cut tiles; the second: two full and two cut, each on its own SM.
-  const PassTime time = time_of(problem_of(1, 256, MaskSpec::causal()), Pass::kForward);
+  const PassTime time = time_on_sms(problem_of(1, 256, MaskSpec::causal()), Pass::kForward);
   EXPECT_NEAR(time.ms.likely, (1500 + 2 * 2000 + 2 * 3000) / 0.95 / 1380e3 + 2.5e-3, 1e-12);
 }
 

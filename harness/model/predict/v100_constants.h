@@ -39,6 +39,10 @@ inline constexpr int kL0CacheBytes = 12 << 10;  // Jia et al., arXiv 1804.06826
 /// 80 to 89 % of the peak.
 inline constexpr ThreeWays kHbmGbps = {800, 760, 720};
 
+/// The same of a softmax: the mean of the two published ones above, their ends for the third kernel
+/// and the slower one.
+inline constexpr ThreeWays kSoftmaxGbps = {814, 724, 714};
+
 inline constexpr double kL2Gbps = 2155;  // Jia et al., of loads by all SMs
 
 /// From the end of a kernel to the next one's start, with what a launch costs. The published V100
@@ -54,11 +58,30 @@ inline constexpr std::array<GemmRate, 4> kGemmRates = {
     {{1024, 57}, {2048, 78}, {4096, 96}, {8192, 97}}};
 
 /// TFLOP/s at most where an extent is no more than 1024, as every product of attention has
-/// head_dim: the value with which FasterTransformer's tables fit at 1380 MHz, give or take 8. The
-/// fast end is what the largest square reaches.
-inline constexpr ThreeWays kGemmTflopsAtMost = {97, 80, 72};
+/// head_dim: 78.3 measured for 8192 x 1024 x 4096 (mli/transformers-benchmarks 53a232b), and 80,
+/// give or take 8, with which FasterTransformer's tables fit. The fast end is what the largest
+/// square reaches.
+inline constexpr ThreeWays kGemmTflopsAtMost = {97, 78, 72};
+inline constexpr int kNarrowGemmExtent = 1024;
 
-/// What the unfused computation reaches of the speed that these rates give it: by such rates
+/// Least multiples of a product's extents in cuBLAS's FP16 kernels for the V100: tiles of C are 64,
+/// 128 or 256 wide, and a turn of the loop takes 32 of the inner extent (names of the kernels in
+/// libcublas 11.11: volta_fp16_s884gemm_fp16_64x64_sliced1x2_ldg8_nn and so on).
+inline constexpr int kGemmTileColumns = 64, kGemmTileInner = 32;
+
+/// cuBLAS's tensor kernels want rows that begin at multiples of 16 bytes (cuBLAS documentation,
+/// "Tensor Core Usage"). Others take what FP32 arithmetic does: 14.4 of 15.7 TFLOP/s
+/// (mli/transformers-benchmarks 53a232b, FP32 square matrices of 2048 and 8192).
+inline constexpr int kGemmRowBytes = 16;
+inline constexpr double kGemmFp32Tflops = 14.4;
+
+/// The part of a product's shorter phase, bytes or FLOPs, that the longer one does not hide. The
+/// products of attention have a side of head_dim: blocks load, multiply for a few turns and store,
+/// and an SM holds two of them (the 128x128 kernels of libcublas: 128 threads, 2 blocks). In the
+/// likely case each is in the other's phase half of the time; at the ends always, and never.
+inline constexpr ThreeWays kGemmExposed = {0, 0.5, 1};
+
+/// What a layer reaches of the speed that these rates give it: by such rates
 /// FasterTransformer's published encoder layers of 1024 tokens and more, with unfused attention,
 /// come out within 13 % too fast and 5 % too slow.
 inline constexpr ThreeWays kShareOfRates = {1.05, 1.0, 0.87};

@@ -15,6 +15,9 @@ const std::vector<CommandDoc>& model_docs() {
        "predicts the cycles of sm_70 machine code on a V100 with a model",
        {"sparkbench-model predict --kernel 'volta-fp32acc/fwd/*'",
         "sparkbench-model predict --listing code.sass --function gemm --threads 128"}},
+      {"against",
+       "compares predicted times with times that others published",
+       {"sparkbench-model against harness/model/published_v100.json"}},
   };
   return docs;
 }
@@ -22,6 +25,7 @@ const std::vector<CommandDoc>& model_docs() {
 void add_model_commands(CLI::App& program, const Invocation& invocation, Action& action) {
   add_inspect_command(program, invocation, action);
   add_predict_command(program, invocation, action);
+  add_against_command(program, invocation, action);
 }
 
 }  // namespace

@@ -1,0 +1,33 @@
+#include "harness/model/sm/loop_prediction.h"
+
+#include <gtest/gtest.h>
+
+#include "harness/model/sm/test_code.h"
+
+namespace sparkbench {
+namespace {
+
+std::set<std::string> notes_of(const std::vector<CodeLine>& lines) {
+  PredictionRequest request;
+  request.threads = 32;
+  request.is_whole = true;
+  return predict_loop(code_of(lines), request).walk.notes;
+}
+
+TEST(LoopPrediction, WarnsOfMemoryThatTheModelDoesNotSee) {
+  const auto notes = notes_of({{"S04", "STL [R1], R2"},
+                               {"S04", "LDL R2, [R1]"},
+                               {"S04", "LDG.E.SYS R4, [R2]"},
+                               {"S04", "EXIT"}});
+  EXPECT_TRUE(notes.contains("2 accesses to the stack a pass and warp, taken as hits of L1"));
+  EXPECT_TRUE(
+      notes.contains("loads from global memory are taken as hits of L2 on an idle card: a working "
+                     "set over 6 MB and scattered addresses take longer"));
+}
+
+TEST(LoopPrediction, HasNoNoteWithoutMemory) {
+  EXPECT_TRUE(notes_of({{"S04", "FADD R1, R2, R3"}, {"S04", "EXIT"}}).empty());
+}
+
+}  // namespace
+}  // namespace sparkbench
