@@ -1,5 +1,5 @@
 #include "kernels/base/ceil_divide.h"
-#include "kernels/block_sparse/merge_gpu.h"
+#include "kernels/block_sparse/merge_steps.h"
 #include "kernels/hopper/backward/carried_kernel.h"
 #include "kernels/hopper/backward/dq_kernel.h"
 #include "kernels/hopper/backward/kernel.h"
@@ -10,8 +10,9 @@
 #include "kernels/hopper/dispatch.h"
 #include "kernels/hopper/launch.cuh"
 #include "kernels/hopper/packed_workspace.h"
+#include "kernels/launch/run_gpu.h"
 #include "kernels/machine/tensor_copy/tensor_map_gpu.h"
-#include "kernels/varlen/work_lists_gpu.h"
+#include "kernels/varlen/list_step.h"
 
 namespace sparkbench::hopper {
 
@@ -121,9 +122,10 @@ void launch_sparse_backward(const Problem& problem, const BackwardTensors& tenso
   const auto sum = [&](int list, int block_rows, int seqlen, int rows_of_parts, int heads,
                        const ChunkedView<Half>& part, const ChunkedView<Half>& whole) {
     const SplitRows rows{lists.splits_at(list, memory), block_rows, seqlen, rows_of_parts};
-    launch_sum_parts(
-        sum_parts_params(rows, params.head_chunks, part, whole),
-        {static_cast<int>(lists[list].splits().size()) * block_rows, heads, problem.batch}, stream);
+    const RowsOfHeads split{static_cast<int>(lists[list].splits().size()) * block_rows, heads,
+                            problem.batch};
+    run_on_stream({sum_parts_step(sum_parts_params(rows, params.head_chunks, part, whole), split)},
+                  stream);
   };
   visit_backward_dq<Blocks::kSparse>(dense, [&](auto row, auto /*id*/) {
     using Config = decltype(row);
@@ -173,7 +175,7 @@ void launch_packed_backward(const Problem& packed, const PackedLengths& lengths,
     visit_backward_sums<Blocks::kPacked>(packed, [&](auto row, auto /*id*/) {
       using Config = decltype(row);
       const WorkListParams keys = list(kPackedKeys<Config>, places.keys);
-      launch_lists(keys, {}, stream);
+      run_on_stream(list_steps(keys, {}), stream);
       launch_listed(row, packed.key_heads(), keys);
       launch_round_dq(packed, params, Config::kHeadDim, stream);
     });
@@ -183,7 +185,7 @@ void launch_packed_backward(const Problem& packed, const PackedLengths& lengths,
     visit_backward<Blocks::kPacked>(packed, [&](auto key_row, auto /*of_keys*/) {
       const WorkListParams queries = list(kPackedQueries<decltype(query_row)>, places.queries),
                            keys = list(kPackedKeys<decltype(key_row)>, places.keys);
-      launch_lists(queries, keys, stream);
+      run_on_stream(list_steps(queries, keys), stream);
       launch_listed(key_row, packed.key_heads(), keys);
       launch_listed(query_row, packed.heads, queries);
     });

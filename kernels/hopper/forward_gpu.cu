@@ -1,12 +1,13 @@
 #include "kernels/base/ceil_divide.h"
-#include "kernels/block_sparse/merge_gpu.h"
+#include "kernels/block_sparse/merge_steps.h"
 #include "kernels/block_sparse/pattern_parts.h"
 #include "kernels/hopper/dispatch.h"
 #include "kernels/hopper/forward/kernel.h"
 #include "kernels/hopper/forward_gpu.h"
 #include "kernels/hopper/launch.cuh"
+#include "kernels/launch/run_gpu.h"
 #include "kernels/machine/tensor_copy/tensor_map_gpu.h"
-#include "kernels/varlen/work_lists_gpu.h"
+#include "kernels/varlen/list_step.h"
 
 namespace sparkbench::hopper {
 
@@ -40,11 +41,11 @@ void launch_sparse_forward(const Problem& problem, const ForwardTensors& tensors
                            CUstream_st* stream) {
   const Problem dense = without_pattern(problem);
   const int part_rows = lists[first].part_rows();
-  const ForwardPartsWorkspace parts(dense, part_rows);
+  DeviceWorkspace own(workspace);
+  const ForwardParts parts = take_forward_parts(dense, part_rows, own);
   LaunchParams params = launch_params(dense, tensors, encode_tensor_map);
   params.sparse = lists.at(first, memory);
-  give_parts(params, dense, part_rows, in_workspace<Half>(workspace, parts.o),
-             in_workspace<float>(workspace, parts.lse));
+  give_parts(params, dense, part_rows, parts.o, parts.lse);
   visit_forward<Blocks::kSparse>(dense, [&](auto row, auto /*id*/) {
     using Config = decltype(row);
     launch_items<Config>(params,
@@ -53,9 +54,11 @@ void launch_sparse_forward(const Problem& problem, const ForwardTensors& tensors
                          stream);
     if (part_rows == 0) return;
     const int rows = static_cast<int>(lists[first].splits().size()) * Config::kBlockM;
-    launch_merge_parts(merge_parts_params(params, problem.seqlen_q, lists.splits_at(first, memory),
-                                          Config::kBlockM),
-                       {rows, problem.heads, problem.batch}, stream);
+    run_on_stream(
+        {merge_parts_step(merge_parts_params(params, problem.seqlen_q,
+                                             lists.splits_at(first, memory), Config::kBlockM),
+                          {rows, problem.heads, problem.batch})},
+        stream);
   });
 }
 
@@ -66,7 +69,7 @@ void launch_packed_forward(const Problem& packed, const PackedLengths& lengths,
   visit_forward<Blocks::kPacked>(packed, [&](auto row, auto /*id*/) {
     using Config = decltype(row);
     const WorkListParams list = work_list(packed, lengths, kPackedQueries<Config>, workspace);
-    launch_lists(list, {}, stream);
+    run_on_stream(list_steps(list, {}), stream);
     params.items = list.items;
     launch_list<Config>(params, packed.heads, list.items_end, stream);
   });

@@ -17,8 +17,8 @@ void launch_forward(const Problem& problem, const ForwardTensors& tensors, RowFo
                     CUstream_st* stream);
 
 /// The problem has a pattern. `lists` has from `first` on those of the problem, and `memory` is
-/// where they were copied to, aligned to 16 bytes; `workspace` has the bytes of
-/// ForwardPartsWorkspace (kernels/block_sparse/pattern_parts.h), and is aligned to 256 bytes.
+/// where they were copied to, aligned to 16 bytes; `workspace` has room for
+/// take_forward_parts() (kernels/block_sparse/pattern_parts.h), and is aligned to 256 bytes.
 void launch_sparse_forward(const Problem& problem, const ForwardTensors& tensors, void* workspace,
                            const PatternLists& lists, int first, const void* memory,
                            CUstream_st* stream);

@@ -70,9 +70,12 @@ std::uint64_t bytes_of_launch(const Problem& problem, Pass pass, bool is_determi
     rows.push_back(rows_of_parts(*problem.sparse, kind).stored);
   }
   const Problem dense = without_pattern(problem);
-  return pass == Pass::kForward
-             ? ForwardPartsWorkspace(dense, rows[0]).bytes
-             : BackwardWorkspace(dense, problem.seqlen_q, 0, rows[0], rows[1]).bytes;
+  if (pass != Pass::kForward) {
+    return BackwardWorkspace(dense, problem.seqlen_q, 0, rows[0], rows[1]).bytes;
+  }
+  DeviceWorkspace workspace;
+  take_forward_parts(dense, rows[0], workspace);
+  return workspace.bytes();
 }
 
 /// Of a pattern that is run as passes. Launches follow each other, and share what is theirs.

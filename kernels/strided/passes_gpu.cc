@@ -1,6 +1,7 @@
 #include "kernels/strided/passes_gpu.h"
 
-#include "kernels/block_sparse/merge_gpu.h"
+#include "kernels/block_sparse/merge_steps.h"
+#include "kernels/launch/run_gpu.h"
 
 namespace sparkbench {
 namespace {
@@ -22,8 +23,9 @@ void launch_passes_forward(const Problem& problem, const ForwardTensors& tensors
       launch_view(launch, tensors_of_launch(launch, of_pass), bytes + layout.of_kernel);
     }
   }
-  launch_merge_passes(merge_params(problem, tensors, layout, bytes),
-                      rows_of(problem, problem.heads), stream);
+  run_on_stream({merge_passes_step(merge_params(problem, tensors, layout, bytes),
+                                   rows_of(problem, problem.heads))},
+                stream);
 }
 
 void launch_passes_backward(const Problem& problem, const BackwardTensors& tensors, void* workspace,
@@ -32,8 +34,9 @@ void launch_passes_backward(const Problem& problem, const BackwardTensors& tenso
   auto* const bytes = static_cast<std::byte*>(workspace);
   const TokenHeads heads = token_heads(problem, tensors);
   for (int pass = 0; pass < mask_pass_count(problem); ++pass) {
-    launch_gather_lse(gather_params(problem, tensors, pass, layout, bytes),
-                      rows_of(problem, problem.heads), stream);
+    run_on_stream({gather_lse_step(gather_params(problem, tensors, pass, layout, bytes),
+                                   rows_of(problem, problem.heads))},
+                  stream);
     const BackwardTensors of_pass = tensors_of_pass(problem, tensors, pass, layout, bytes);
     for (const ViewLaunch& launch : view_launches(problem, pass, heads)) {
       launch_view(launch, tensors_of_launch(launch, of_pass), bytes + layout.of_kernel);
@@ -41,9 +44,10 @@ void launch_passes_backward(const Problem& problem, const BackwardTensors& tenso
   }
   if (mask_pass_count(problem) == 1) return;
   const GradientSums sums = gradient_sums(problem, tensors, layout, bytes);
-  launch_sum_gradients(sums.dq, rows_of(problem, problem.heads), stream);
-  launch_sum_gradients(sums.dk, rows_of(problem, problem.key_heads()), stream);
-  launch_sum_gradients(sums.dv, rows_of(problem, problem.key_heads()), stream);
+  run_on_stream({sum_gradients_step(sums.dq, rows_of(problem, problem.heads)),
+                 sum_gradients_step(sums.dk, rows_of(problem, problem.key_heads())),
+                 sum_gradients_step(sums.dv, rows_of(problem, problem.key_heads()))},
+                stream);
 }
 
 }  // namespace sparkbench

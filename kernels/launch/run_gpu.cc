@@ -1,0 +1,42 @@
+#include "kernels/launch/run_gpu.h"
+
+#include "kernels/machine/cuda_resources.h"
+
+namespace sparkbench {
+namespace {
+
+/// Of a block that has not asked for more (CUDA programming guide, technical specifications).
+constexpr int kSharedBytesUnasked = 48 << 10;
+
+dim3 grid_of(const std::array<int, 3>& grid) {
+  return {static_cast<unsigned>(grid[0]), static_cast<unsigned>(grid[1]),
+          static_cast<unsigned>(grid[2])};
+}
+
+void launch(const Step& step, CUstream_st* stream) {
+  const KernelInstance& instance = *step.instance;
+  if (instance.dynamic_shared_bytes > kSharedBytesUnasked) {
+    CUDA_CHECK(cudaFuncSetAttribute(instance.function, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                    instance.dynamic_shared_bytes));
+  }
+  void* params[] = {const_cast<void*>(step.params.data())};
+  CUDA_CHECK(cudaLaunchKernel(instance.function, grid_of(step.grid),
+                              dim3(static_cast<unsigned>(instance.threads)), params,
+                              static_cast<std::size_t>(instance.dynamic_shared_bytes), stream));
+}
+
+}  // namespace
+
+void run_on_stream(const std::vector<Step>& plan, CUstream_st* stream) {
+  for (const Step& step : plan) {
+    if (step.instance != nullptr) {
+      launch(step, stream);
+    } else {
+      CUDA_CHECK(cudaMemsetAsync(step.zero.first, step.zero.byte, step.zero.bytes, stream));
+    }
+  }
+}
+
+std::size_t shared_bytes_of_gpu() { return shared_bytes_per_block(); }
+
+}  // namespace sparkbench

@@ -1,0 +1,20 @@
+// Runs a plan on a stream of the current GPU.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "kernels/launch/plan.h"
+
+struct CUstream_st;
+
+namespace sparkbench {
+
+/// Device pointers. Asynchronous: no host waits. A launch that the driver refuses throws
+/// std::runtime_error.
+void run_on_stream(const std::vector<Step>& plan, CUstream_st* stream);
+
+/// Shared memory that a block may ask for on the current GPU.
+std::size_t shared_bytes_of_gpu();
+
+}  // namespace sparkbench
