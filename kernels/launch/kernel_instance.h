@@ -39,8 +39,9 @@ struct KernelInstance {
   int short_window = 0;      // above 0 its blocks are short: kernels/volta/short_blocks.h
   bool has_halves = false;   // a warp computes one half of a tile of which it sees no other
   bool halves_steps =
-      false;           // a step, of a team, leaves out a half of its keys that it sees none of
-  int seen_rows = 32;  // that are computed together where one of them sees a tile
+      false;              // a step, of a team, leaves out a half of its keys that it sees none of
+  int blocks_per_sm = 1;  // that an SM holds, where a launch has no more than those
+  int seen_rows = 32;     // that are computed together where one of them sees a tile
   CodeLimits limits;
   /// Runs a thread of it on the emulated machine, and is its function in this build's GPU code:
   /// null where there is none. `params` are a launch's (plan.h).

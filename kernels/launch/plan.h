@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "kernels/launch/kernel_instance.h"
+#include "kernels/machine/tensor_copy/tensor_map.h"
 #include "kernels/problem/packed.h"
 #include "kernels/problem/tensors.h"
 
@@ -64,6 +65,7 @@ struct Step {
   const KernelInstance* instance = nullptr;  // null: only `zero`
   std::array<int, 3> grid{};
   ParamBytes params;
+  ParamBytes second_param = {};  // of a kernel that has two
   /// Beside the pass's tensors. What it adds to is in both.
   std::vector<MemoryPart> reads, writes;
   Memset zero{};
@@ -133,6 +135,9 @@ struct PlanRequest {
   const PatternLists* lists = nullptr;
   const void* list_memory = nullptr;
   int first_list = 0;
+  int sms = 0;  // of the device, where launches have as many blocks as it holds
+  /// How its tensor memory accelerator is told of a tensor, if it has one.
+  TensorMap (*encode_map)(const TensorMapShape&) = nullptr;
 
   /// The same of another problem, such as one without its pattern.
   PlanRequest of(const Problem& other) const {
@@ -144,7 +149,9 @@ struct PlanRequest {
             lengths,
             lists,
             list_memory,
-            first_list};
+            first_list,
+            sms,
+            encode_map};
   }
 };
 

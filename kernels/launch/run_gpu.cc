@@ -19,7 +19,8 @@ void launch(const Step& step, CUstream_st* stream) {
     CUDA_CHECK(cudaFuncSetAttribute(instance.function, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                     instance.dynamic_shared_bytes));
   }
-  void* params[] = {const_cast<void*>(step.params.data())};
+  void* params[] = {const_cast<void*>(step.params.data()),
+                    const_cast<void*>(step.second_param.data())};
   CUDA_CHECK(cudaLaunchKernel(instance.function, grid_of(step.grid),
                               dim3(static_cast<unsigned>(instance.threads)), params,
                               static_cast<std::size_t>(instance.dynamic_shared_bytes), stream));
@@ -38,5 +39,12 @@ void run_on_stream(const std::vector<Step>& plan, CUstream_st* stream) {
 }
 
 std::size_t shared_bytes_of_gpu() { return shared_bytes_per_block(); }
+
+int sms_of_gpu() {
+  int device = 0, sms = 0;
+  CUDA_CHECK(cudaGetDevice(&device));
+  CUDA_CHECK(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device));
+  return sms;
+}
 
 }  // namespace sparkbench

@@ -14,7 +14,8 @@ namespace sparkbench {
 /// std::runtime_error.
 void run_on_stream(const std::vector<Step>& plan, CUstream_st* stream);
 
-/// Shared memory that a block may ask for on the current GPU.
+/// Of the current GPU: shared memory that a block may ask for, and how many SMs there are.
 std::size_t shared_bytes_of_gpu();
+int sms_of_gpu();
 
 }  // namespace sparkbench
