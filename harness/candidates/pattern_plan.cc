@@ -2,9 +2,11 @@
 
 #include <bit>
 #include <chrono>
+#include <limits>
 
 #include "kernels/base/ceil_divide.h"
 #include "kernels/block_sparse/pattern_lists.h"
+#include "kernels/launch/serving_instance.h"
 #include "kernels/registry.h"
 #include "kernels/strided/pattern_launches.h"
 #include "kernels/volta/short_blocks.h"
@@ -19,15 +21,16 @@ constexpr std::uint64_t kPairsOfHalf = 32 * 32;
 /// For block lists, or without them. Null if there is none.
 const KernelInstance* forward_instance(const AttentionKernel& kernel, const Problem& problem,
                                        bool is_sparse) {
-  for (const KernelInstance& each : kernel_instances()) {
-    if (each.kernel() == kernel.name && each.pass() == "fwd" && each.is_sparse == is_sparse &&
-        !each.is_packed && each.serves(problem.head_dim) &&
-        volta::wants_blocks(each.short_window, each.head_dim, problem) &&
-        each.has_dropout == (problem.dropout().threshold != 0)) {
-      return &each;
-    }
-  }
-  return nullptr;
+  const InstanceWish wish{"fwd",
+                          2,
+                          kernel.accumulator,
+                          problem,
+                          std::numeric_limits<std::size_t>::max(),
+                          is_sparse ? BlockSource::kBlockSparse : BlockSource::kDense};
+  return find_instance(kernel_instances(), wish, [&](const KernelInstance& each) {
+    return each.kernel() == kernel.name &&
+           volta::wants_blocks(each.short_window, each.head_dim, problem);
+  });
 }
 
 struct TileCounts {

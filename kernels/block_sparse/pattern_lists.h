@@ -26,11 +26,13 @@ class PatternLists {
   void write(std::byte* to) const {
     for (int i = 0; i < size(); ++i) (*this)[i].write(to + begin_of(i));
   }
-  /// List `index` where write() was to `memory`, or to what was copied there.
+  /// List `index` where write() was to `memory`, or to what was copied there; null: here.
   SparseLists at(int index, const void* memory) const {
+    if (memory == nullptr) return (*this)[index].on_host();
     return (*this)[index].at(static_cast<const std::byte*>(memory) + begin_of(index));
   }
   const SparseSplit* splits_at(int index, const void* memory) const {
+    if (memory == nullptr) return (*this)[index].splits().data();
     return (*this)[index].splits_at(static_cast<const std::byte*>(memory) + begin_of(index));
   }
 

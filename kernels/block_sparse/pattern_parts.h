@@ -7,33 +7,28 @@
 #include <cstdint>
 
 #include "kernels/block_sparse/sparse_lists.h"
+#include "kernels/launch/plan.h"
 #include "kernels/problem/attention.h"
 #include "kernels/tile/forward_params.h"
 #include "kernels/tile/merge_parts.h"
 
 namespace sparkbench {
 
-/// Gives each part of a workspace its place, aligned to 256 bytes. Saturates.
-class WorkspacePlaces {
- public:
-  explicit WorkspacePlaces(std::uint64_t begin) : end_(begin) {}
-
-  std::uint64_t take(std::uint64_t size);
-  std::uint64_t end() const { return end_; }
-
- private:
-  std::uint64_t end_;
-};
 /// Of so many rows of parts of each head.
 std::uint64_t part_tensor_bytes(const Problem& problem, int heads, int rows);
 
-/// Where a forward pass's begin in its workspace, in bytes: of so many rows.
-struct ForwardPartsWorkspace {
-  ForwardPartsWorkspace(const Problem& problem, int rows);
-
-  std::uint64_t o = 0, lse = 0;
-  std::uint64_t bytes = 0;
+/// What parts of a forward pass's blocks store, so many rows of each head: nothing of none.
+struct ForwardParts {
+  Half* o = nullptr;
+  float* lse = nullptr;
 };
+std::uint64_t part_lse_bytes(const Problem& problem, int rows);
+ForwardParts take_forward_parts(const Problem& problem, int rows, Workspace& workspace);
+
+/// The lists that an instance takes for a pattern.
+inline SparseListKind list_kind_of(const KernelInstance& instance) {
+  return {instance.pass() == "bwd", instance.block_rows, instance.step_columns / instance.teams};
+}
 
 /// The problem without its pattern, whose full mask has the lengths.
 inline Problem without_pattern(const Problem& problem) {
@@ -60,6 +55,19 @@ inline void give_parts(ForwardParams& params, const Problem& problem, int rows, 
   params.part_o = part_view(o, problem, problem.heads, rows);
   params.part_lse = lse;
   params.part_rows = rows;
+}
+
+/// The same backward.
+template <class BackwardParams>
+void give_key_parts(BackwardParams& params, const Problem& problem, int rows, Half* dk, Half* dv) {
+  if (rows == 0) return;
+  params.part_dk = part_view(dk, problem, problem.key_heads(), rows);
+  params.part_dv = part_view(dv, problem, problem.key_heads(), rows);
+}
+template <class BackwardParams>
+void give_query_parts(BackwardParams& params, const Problem& problem, int rows, Half* dq) {
+  if (rows == 0) return;
+  params.part_dq = part_view(dq, problem, problem.heads, rows);
 }
 
 inline ChunkedView<const Half> read_only(const ChunkedView<Half>& view) {

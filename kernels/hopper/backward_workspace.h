@@ -46,15 +46,4 @@ inline BackwardWorkspace dense_workspace(const Problem& problem, DqForm dq) {
   return {problem, statistics_rows(problem.seqlen_q), columns};
 }
 
-inline void give_key_parts(BackwardParams& params, const Problem& problem, int rows, Half* dk,
-                           Half* dv) {
-  if (rows == 0) return;
-  params.part_dk = part_view(dk, problem, problem.key_heads(), rows);
-  params.part_dv = part_view(dv, problem, problem.key_heads(), rows);
-}
-inline void give_query_parts(BackwardParams& params, const Problem& problem, int rows, Half* dq) {
-  if (rows == 0) return;
-  params.part_dq = part_view(dq, problem, problem.heads, rows);
-}
-
 }  // namespace sparkbench::hopper

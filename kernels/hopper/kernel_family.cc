@@ -6,19 +6,15 @@
 #include <vector>
 
 #include "kernels/block_sparse/pattern_lists.h"
-#include "kernels/block_sparse/pattern_parts.h"
-#include "kernels/hopper/backward/round_dq.h"
-#include "kernels/hopper/backward/row_statistics.h"
 #include "kernels/hopper/backward_emulated.h"
-#include "kernels/hopper/backward_gpu.h"
-#include "kernels/hopper/backward_workspace.h"
-#include "kernels/hopper/dispatch.h"
 #include "kernels/hopper/forward_emulated.h"
-#include "kernels/hopper/forward_gpu.h"
+#include "kernels/hopper/instance_table.h"
 #include "kernels/hopper/packed_emulated.h"
-#include "kernels/hopper/packed_workspace.h"
+#include "kernels/hopper/plan.h"
+#include "kernels/launch/run_gpu.h"
+#include "kernels/machine/tensor_copy/tensor_map_gpu.h"
 #include "kernels/strided/passes_emulated.h"
-#include "kernels/strided/passes_gpu.h"
+#include "kernels/strided/pattern_launches.h"
 
 namespace sparkbench::hopper {
 namespace {
@@ -43,56 +39,28 @@ Support supports(const Problem& problem, const KernelDevice& device) {
   return {};
 }
 
-/// Which lists a pass takes: a backward one those of keys, then those of queries.
-std::vector<SparseListKind> list_kinds(const Problem& problem, Pass pass) {
-  std::vector<SparseListKind> kinds;
-  if (pass == Pass::kForward) {
-    visit_forward<Blocks::kSparse>(
-        problem, [&](auto row, auto /*id*/) { kinds.push_back(kSparseQueries<decltype(row)>); });
-  } else {
-    visit_backward<Blocks::kSparse>(
-        problem, [&](auto row, auto /*id*/) { kinds.push_back(kSparseKeys<decltype(row)>); });
-    visit_backward_dq<Blocks::kSparse>(
-        problem, [&](auto row, auto /*id*/) { kinds.push_back(kSparseQueries<decltype(row)>); });
-  }
-  return kinds;
-}
-
-/// Of a launch's own, of a problem that is not run as passes.
-std::uint64_t bytes_of_launch(const Problem& problem, Pass pass, bool is_deterministic) {
-  if (!problem.sparse) {
-    return pass == Pass::kForward
-               ? 0
-               : dense_workspace(problem, dq_form(problem, is_deterministic)).bytes;
-  }
-  std::vector<int> rows;
-  for (const SparseListKind& kind : list_kinds(problem, pass)) {
-    rows.push_back(rows_of_parts(*problem.sparse, kind).stored);
-  }
-  const Problem dense = without_pattern(problem);
-  return pass == Pass::kForward
-             ? ForwardPartsWorkspace(dense, rows[0]).bytes
-             : BackwardWorkspace(dense, problem.seqlen_q, 0, rows[0], rows[1]).bytes;
-}
-
-/// Of a pattern that is run as passes. Launches follow each other, and share what is theirs.
-PassesWorkspace passes_workspace(const Problem& problem, Pass pass, bool is_deterministic) {
-  std::uint64_t most = 0;
-  for (const Problem& view : problems_of_views(problem)) {
-    most = std::max(most, bytes_of_launch(view, pass, is_deterministic));
-  }
-  return {problem, pass, most};
-}
-
 /// A training step has room for either of its passes, which follow each other.
-std::uint64_t workspace_bytes(const Problem& problem, Pass pass, bool is_deterministic) {
-  if (problem.head_dim > kMostHeadDim) return 0;
-  const auto of = [&](Pass each) {
-    return has_mask_passes(problem) ? passes_workspace(problem, each, is_deterministic).bytes
-                                    : bytes_of_launch(problem, each, is_deterministic);
-  };
+std::uint64_t bytes_of(const PlanRequest& request, Pass pass) {
+  if (request.problem.head_dim > kMostHeadDim) return 0;
+  const auto of = [&](Pass each) { return plan_bytes(request, each); };
   return pass == Pass::kForwardBackward ? std::max(of(Pass::kForward), of(Pass::kBackward))
                                         : of(pass);
+}
+
+std::uint64_t workspace_bytes(const Problem& problem, Pass pass, bool is_deterministic) {
+  PlanRequest request{problem, 0};
+  request.is_deterministic = is_deterministic;
+  return bytes_of(request, pass);
+}
+
+/// Totals may be 0, of which neither is a problem's.
+std::uint64_t packed_workspace_bytes(const Problem& packed, int batch, Pass pass,
+                                     bool is_deterministic) {
+  const PackedLengths lengths{batch, nullptr, nullptr};
+  PlanRequest request{packed, 0};
+  request.is_deterministic = is_deterministic;
+  request.lengths = &lengths;
+  return bytes_of(request, pass);
 }
 
 EmulationReport emulate(const Problem& problem, const ForwardTensors& tensors,
@@ -105,18 +73,6 @@ EmulationReport emulate(const Problem& problem, const ForwardTensors& tensors,
   return has_mask_passes(problem)
              ? emulate_passes_forward(problem, tensors, options, tiles, emulate_whole)
              : emulate_whole(problem, tensors, tiles);
-}
-
-/// Totals may be 0, of which neither is a problem's.
-std::uint64_t packed_workspace_bytes(const Problem& packed, int batch, Pass pass,
-                                     bool is_deterministic) {
-  const auto of = [&](Pass each) {
-    if (each == Pass::kForward) return packed_forward_bytes(packed, batch);
-    const DqForm dq = packed_dq_form(packed, batch, is_deterministic);
-    return PackedBackwardWorkspace(packed, batch, dq).bytes;
-  };
-  return pass == Pass::kForwardBackward ? std::max(of(Pass::kForward), of(Pass::kBackward))
-                                        : of(pass);
 }
 
 EmulationReport emulate_packed(const Problem& packed, const PackedLengths& lengths,
@@ -143,69 +99,48 @@ EmulationReport emulate(const Problem& problem, const BackwardTensors& tensors,
 }
 
 #ifdef SPARKBENCH_HAS_HOPPER
+void run_plan(PlanRequest request, void* memory, CUstream_st* stream) {
+  request.sms = sms_of_gpu();
+  request.encode_map = encode_tensor_map;
+  DeviceWorkspace workspace(memory);
+  run_on_stream(plan(request, workspace), stream);
+}
+
 void launch(const Problem& problem, const ForwardTensors& tensors, CUstream_st* stream) {
-  launch_forward(problem, tensors, row_form(problem), stream);
+  run_plan({problem, 0, &tensors}, nullptr, stream);
 }
 
 void launch(const Problem& problem, const BackwardTensors& tensors, void* workspace,
             bool is_deterministic, CUstream_st* stream) {
-  launch_backward(problem, tensors, workspace, dq_form(problem, is_deterministic), stream);
+  run_plan({problem, 0, nullptr, &tensors, is_deterministic}, workspace, stream);
 }
 
 void launch_sparse(const Problem& problem, const ForwardTensors& tensors, void* workspace,
                    const PatternLists& lists, const void* memory, CUstream_st* stream) {
-  if (!has_mask_passes(problem)) {
-    return launch_sparse_forward(problem, tensors, workspace, lists, 0, memory, stream);
-  }
-  launch_passes_forward(
-      problem, tensors, workspace, passes_workspace(problem, Pass::kForward, true),
-      [&](const ViewLaunch& view, const ForwardTensors& of_view, void* own) {
-        if (!view.problem.sparse) return launch(view.problem, of_view, stream);
-        launch_sparse_forward(view.problem, of_view, own, lists, lists.first_of_view(view.view),
-                              memory, stream);
-      },
-      stream);
+  run_plan({problem, 0, &tensors, nullptr, true, nullptr, &lists, memory}, workspace, stream);
 }
 
 void launch_sparse(const Problem& problem, const BackwardTensors& tensors, void* workspace,
                    const PatternLists& lists, const void* memory, bool is_deterministic,
                    CUstream_st* stream) {
-  if (!has_mask_passes(problem)) {
-    return launch_sparse_backward(problem, tensors, workspace, lists, 0, memory, stream);
-  }
-  launch_passes_backward(
-      problem, tensors, workspace, passes_workspace(problem, Pass::kBackward, is_deterministic),
-      [&](const ViewLaunch& view, const BackwardTensors& of_view, void* own) {
-        if (!view.problem.sparse) {
-          return launch(view.problem, of_view, own, is_deterministic, stream);
-        }
-        launch_sparse_backward(view.problem, of_view, own, lists, lists.first_of_view(view.view),
-                               memory, stream);
-      },
-      stream);
+  run_plan({problem, 0, nullptr, &tensors, is_deterministic, nullptr, &lists, memory}, workspace,
+           stream);
+}
+
+void launch_packed(const Problem& packed, const PackedLengths& lengths,
+                   const ForwardTensors& tensors, void* workspace, CUstream_st* stream) {
+  run_plan({packed, 0, &tensors, nullptr, false, &lengths}, workspace, stream);
 }
 
 void launch_packed(const Problem& packed, const PackedLengths& lengths,
                    const BackwardTensors& tensors, void* workspace, bool is_deterministic,
                    CUstream_st* stream) {
-  launch_packed_backward(packed, lengths, tensors, workspace,
-                         packed_dq_form(packed, lengths.batch, is_deterministic), stream);
+  run_plan({packed, 0, nullptr, &tensors, is_deterministic, &lengths}, workspace, stream);
 }
 
-constexpr ForwardFunctions kForward = {emulate, launch};
-constexpr BackwardFunctions kBackward = {emulate, launch};
-constexpr decltype(SparseFunctions::launch_forward) kLaunchSparseForward = launch_sparse;
-constexpr decltype(SparseFunctions::launch_backward) kLaunchSparseBackward = launch_sparse;
-constexpr PackedFunctions kPacked = {
-    supports,       packed_workspace_bytes, emulate_packed_forward, launch_packed_forward,
-    emulate_packed, launch_packed};
+#define SPARK_LAUNCH(...) __VA_ARGS__
 #else
-constexpr ForwardFunctions kForward = {emulate, nullptr};
-constexpr BackwardFunctions kBackward = {emulate, nullptr};
-constexpr decltype(SparseFunctions::launch_forward) kLaunchSparseForward = nullptr;
-constexpr decltype(SparseFunctions::launch_backward) kLaunchSparseBackward = nullptr;
-constexpr PackedFunctions kPacked = {supports, packed_workspace_bytes, emulate_packed_forward,
-                                     nullptr,  emulate_packed,         nullptr};
+#define SPARK_LAUNCH(...) nullptr
 #endif
 
 PatternLists sparse_lists(const Problem& problem, Pass pass, bool /*is_deterministic*/) {
@@ -231,89 +166,16 @@ constexpr AttentionKernel kKernels[] = {{
     .instruction = MmaInstruction::kWgmma,
     .supports = supports,
     .workspace_bytes = workspace_bytes,
-    .forward = kForward,
-    .backward = kBackward,
-    .packed = kPacked,
-    .sparse = {sparse_lists, kLaunchSparseForward, kLaunchSparseBackward},
+    .plan = plan,
+    .forward = {emulate, SPARK_LAUNCH(launch)},
+    .backward = {emulate, SPARK_LAUNCH(launch)},
+    .packed = {supports, packed_workspace_bytes, emulate_packed_forward,
+               SPARK_LAUNCH(launch_packed), emulate_packed, SPARK_LAUNCH(launch_packed)},
+    .sparse = {sparse_lists, SPARK_LAUNCH(launch_sparse), SPARK_LAUNCH(launch_sparse)},
 }};
-
-/// `rows` of a block of the score matrix, which it goes over in steps of so many columns, by so
-/// many products.
-template <class Config>
-constexpr KernelInstance instance(std::string_view symbol, std::string_view id, int rows,
-                                  int step_columns, int products) {
-  return {.id = id,
-          .symbol = symbol,
-          .instruction = MmaInstruction::kWgmma,
-          .accumulator = Accumulator::kFp32,
-          .head_dim = Config::kHeadDim,
-          .least_head_dim = Config::kLeastHeadDim,
-          .has_dropout = Config::kHasDropout,
-          .is_packed = Config::kIsPacked,
-          .is_sparse = Config::kIsSparse,
-          .products = products,
-          .threads = Config::kThreads,
-          .dynamic_shared_bytes = sizeof(typename Config::Tiles),
-          .block_rows = rows,
-          .step_columns = step_columns,
-          .seen_rows = kWarpgroupRows,
-          .limits = {}};
-}
-
-/// Of all columns, without products: blocks of so many rows.
-constexpr KernelInstance row_instance(std::string_view symbol, std::string_view id, int threads,
-                                      int rows) {
-  return {.id = id,
-          .symbol = symbol,
-          .instruction = MmaInstruction::kWgmma,
-          .accumulator = Accumulator::kFp32,
-          .head_dim = kMostHeadDim,
-          .least_head_dim = kChunkHalves,
-          .has_dropout = false,
-          .is_packed = false,
-          .is_sparse = false,
-          .products = 0,
-          .threads = threads,
-          .dynamic_shared_bytes = 0,
-          .block_rows = rows,
-          .step_columns = 0,
-          .limits = {}};
-}
-
-// S, P V
-#define SPARK_FORWARD_ROW(symbol, id, ...) \
-  instance<__VA_ARGS__>(#symbol, id, __VA_ARGS__::kBlockM, __VA_ARGS__::kBlockN, 2),
-// S, dP, dV, dK
-#define SPARK_BACKWARD_ROW(symbol, id, ...) \
-  instance<__VA_ARGS__>(#symbol, id, __VA_ARGS__::kBlockKeys, __VA_ARGS__::kStep, 4),
-// S, dP, dV, dK, dQ
-#define SPARK_BACKWARD_WITH_DQ_ROW(symbol, id, ...) \
-  instance<__VA_ARGS__>(#symbol, id, __VA_ARGS__::kBlockKeys, __VA_ARGS__::kStep, 5),
-// S, dP, dQ
-#define SPARK_BACKWARD_DQ_ROW(symbol, id, ...) \
-  instance<__VA_ARGS__>(#symbol, id, __VA_ARGS__::kBlockM, __VA_ARGS__::kBlockN, 3),
-constexpr KernelInstance kInstances[] = {
-    SPARK_HOPPER_FORWARD(SPARK_FORWARD_ROW)                        //
-    SPARK_HOPPER_RUNS_FORWARD(SPARK_FORWARD_ROW)                   //
-    SPARK_HOPPER_BACKWARD_SUMS(SPARK_BACKWARD_WITH_DQ_ROW)         //
-    SPARK_HOPPER_BACKWARD_CARRIED(SPARK_BACKWARD_WITH_DQ_ROW)      //
-    SPARK_HOPPER_BACKWARD(SPARK_BACKWARD_ROW)                      //
-    SPARK_HOPPER_BACKWARD_DQ(SPARK_BACKWARD_DQ_ROW)                //
-    SPARK_HOPPER_SPARSE_FORWARD(SPARK_FORWARD_ROW)                 //
-    SPARK_HOPPER_SPARSE_BACKWARD(SPARK_BACKWARD_ROW)               //
-    SPARK_HOPPER_SPARSE_BACKWARD_DQ(SPARK_BACKWARD_DQ_ROW)         //
-    SPARK_HOPPER_PACKED_FORWARD(SPARK_FORWARD_ROW)                 //
-    SPARK_HOPPER_PACKED_BACKWARD_SUMS(SPARK_BACKWARD_WITH_DQ_ROW)  //
-    SPARK_HOPPER_PACKED_BACKWARD(SPARK_BACKWARD_ROW)               //
-    SPARK_HOPPER_PACKED_BACKWARD_DQ(SPARK_BACKWARD_DQ_ROW)         //
-    row_instance("hopper_fp32acc_bwd_statistics", "hopper-fp32acc/bwd-statistics",
-                 StatisticsConfig::kThreads, StatisticsConfig::kBlockM),
-    row_instance("hopper_fp32acc_bwd_round_dq", "hopper-fp32acc/bwd-round-dq",
-                 RoundDqConfig::kThreads, kWarpgroupRows),
-};
 
 }  // namespace
 
-KernelFamily kernel_family() { return {.kernels = kKernels, .instances = kInstances}; }
+KernelFamily kernel_family() { return {.kernels = kKernels, .instances = instances()}; }
 
 }  // namespace sparkbench::hopper

@@ -115,7 +115,7 @@ class PackedPass {
     add_report(report_, list.emulate(options_));
     params_.items = list.items();
     LaunchShape shape = packed_shape<Config>(id, heads, list);
-    const SampledList sampled{list, step};
+    const SampledList sampled{list.params(), step};
     takes_sequences ? sampled.restrict_to_sequences(tiles, shape)
                     : sampled.restrict_to(tiles, shape);
     if (!sample_.is_everything() && shape.blocks.empty()) return;
@@ -162,7 +162,7 @@ EmulationReport emulate_packed_forward(const Problem& packed, const PackedLength
     report = list.emulate(options);
     params.items = list.items();
     LaunchShape shape = packed_shape<Config>(id, packed.heads, list);
-    SampledList{list, Config::kBlockN}.restrict_to(tiles, shape);
+    SampledList{list.params(), Config::kBlockN}.restrict_to(tiles, shape);
     std::vector<GlobalRegion> all = forward_regions(packed, tensors);
     all.push_back(list.region());
     add_report(report, emulate_items(shape, all, options, params,

@@ -3,10 +3,20 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/launch/run_gpu.h"
+#include "kernels/machine/tensor_copy/tensor_map_gpu.h"
 #include "kernels/registry.h"
 #include "kernels/testing/test_gpu.h"
 
 namespace sparkbench::hopper {
+
+/// To be given tensors.
+inline PlanRequest request_on_gpu(const Problem& problem) {
+  PlanRequest request{problem, 0};
+  request.sms = sms_of_gpu();
+  request.encode_map = encode_tensor_map;
+  return request;
+}
 
 /// Skips where there is no GPU with wgmma; fails where the build has no code for it.
 template <class Parameter>

@@ -10,7 +10,7 @@
 #include <string_view>
 
 #include "kernels/base/sample.h"
-#include "kernels/launch/kernel_instance.h"
+#include "kernels/launch/plan.h"
 #include "kernels/machine/mma_instruction.h"
 #include "kernels/problem/packed.h"
 #include "kernels/problem/tensors.h"
@@ -122,6 +122,9 @@ struct AttentionKernel {
   /// Device memory that a pass takes besides its tensors: of a training step, what either of its
   /// passes takes. Saturates at 2^64 - 1.
   std::uint64_t (*workspace_bytes)(const Problem& problem, Pass pass, bool is_deterministic);
+
+  /// The launches of a pass: null where they are not said so.
+  std::vector<Step> (*plan)(const PlanRequest& request, Workspace& workspace) = nullptr;
 
   ForwardFunctions forward;
   BackwardFunctions backward;  // all null for a kernel of forward passes alone

@@ -9,6 +9,8 @@
 
 namespace sparkbench {
 
+class EmulatedMachine;
+
 /// What the main loop of a fast kernel keeps to: the limits of harness/model/sass/code_gates.h.
 struct CodeLimits {
   int barriers = 4;            // at most, while a block goes over barrier_columns
@@ -37,9 +39,14 @@ struct KernelInstance {
   int short_window = 0;      // above 0 its blocks are short: kernels/volta/short_blocks.h
   bool has_halves = false;   // a warp computes one half of a tile of which it sees no other
   bool halves_steps =
-      false;           // a step, of a team, leaves out a half of its keys that it sees none of
-  int seen_rows = 32;  // that are computed together where one of them sees a tile
+      false;              // a step, of a team, leaves out a half of its keys that it sees none of
+  int blocks_per_sm = 1;  // that an SM holds, where a launch has no more than those
+  int seen_rows = 32;     // that are computed together where one of them sees a tile
   CodeLimits limits;
+  /// Runs a thread of it on the emulated machine, and is its function in this build's GPU code:
+  /// null where there is none. `params` are a launch's (plan.h).
+  void (*emulate)(EmulatedMachine& machine, const void* params) = nullptr;
+  const void* function = nullptr;
 
   constexpr bool is_padded() const { return least_head_dim < head_dim; }
   constexpr bool serves(int dim) const {
@@ -51,5 +58,10 @@ struct KernelInstance {
     return rest.substr(0, rest.find('/'));
   }
 };
+
+/// A kernel of no family, over rows or lists.
+KernelInstance shared_kernel(std::string_view id, std::string_view symbol, int threads,
+                             int block_rows, int dynamic_shared_bytes,
+                             void (*emulate)(EmulatedMachine&, const void*));
 
 }  // namespace sparkbench

@@ -29,10 +29,10 @@ int tile_of(const WorkItem& item) { return item.place.first_row / kSampleRows; }
 
 /// Calls choose(item) for every item, and appends the blocks of axis 0 that it returns.
 template <class Choose>
-void launch_chosen(const EmulatedWorkList& list, Choose choose, LaunchShape& shape) {
+void launch_chosen(const WorkListParams& list, Choose choose, LaunchShape& shape) {
   bool has_no_work = false;
-  for (int i = 0; i < list.size(); ++i) {
-    const WorkItem& item = list.items()[i];
+  for (int i = 0; i < list.items_end; ++i) {
+    const WorkItem& item = list.items[i];
     Range chosen{0, 0};
     if (item.place.first_row != kNoWork) {
       chosen = choose(item);
@@ -47,8 +47,8 @@ void launch_chosen(const EmulatedWorkList& list, Choose choose, LaunchShape& sha
 
 void set_work(const SampledList& of, LaunchShape& shape) {
   shape.works_by_items = true;
-  for (int i = 0; i < of.list.size(); ++i) {
-    shape.work.push_back(steps_of(of.list.items()[i], of.list.params(), of.step));
+  for (int i = 0; i < of.list.items_end; ++i) {
+    shape.work.push_back(steps_of(of.list.items[i], of.list, of.step));
   }
 }
 

@@ -1,18 +1,19 @@
-// Which blocks of a work list (emulated_work_list.h) are emulated where only a sample is, and how
+// Which blocks of a work list (work_lists.h) are emulated where only a sample is, and how
 // much each block of the list walks.
 #pragma once
 
 #include <span>
 
 #include "kernels/base/sample.h"
-#include "kernels/varlen/emulated_work_list.h"
+#include "kernels/machine/emulated/blocks/launch.h"
+#include "kernels/varlen/work_lists.h"
 
 namespace sparkbench {
 
 /// A list that has been emulated, whose blocks walk `step` columns at a time. All blocks of grid
 /// axis 0 have the same item.
 struct SampledList {
-  const EmulatedWorkList& list;
+  const WorkListParams& list;
   int step;
 
   /// Makes `shape` launch only the blocks of these tiles of rows, or of keys, each of its sequence

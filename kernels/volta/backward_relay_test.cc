@@ -12,7 +12,7 @@
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
 #include "kernels/testing/nightly.h"
 #include "kernels/volta/backward/relay_plan.h"
-#include "kernels/volta/backward_emulated.h"
+#include "kernels/volta/emulated.h"
 #include "reference/exact/exact.h"
 #include "reference/exact/exact_backward.h"
 #include "reference/gradient_errors.h"
@@ -42,18 +42,23 @@ class Case {
 
   Gradients run(Accumulator accumulator, int slot_bits, std::uint64_t schedule_seed = 0) const {
     return into([&](const BackwardTensors& tensors) {
-      return emulate_backward_relay(accumulator, problem_, tensors, options(schedule_seed),
+      return emulate_backward_relay(accumulator, request_of(tensors, false), options(schedule_seed),
                                     slot_bits, {});
     });
   }
   Gradients run_pass(Accumulator accumulator, bool is_deterministic,
                      const BackwardSample& sample = {}) const {
     return into([&](const BackwardTensors& tensors) {
-      return emulate_backward(accumulator, problem_, tensors, options(0), is_deterministic, sample);
+      return emulate_backward(accumulator, request_of(tensors, is_deterministic), options(0),
+                              sample);
     });
   }
 
  private:
+  PlanRequest request_of(const BackwardTensors& tensors, bool is_deterministic) const {
+    return {problem_, EmulationOptions{}.shared_bytes_per_block, nullptr, &tensors,
+            is_deterministic};
+  }
   static EmulationOptions options(std::uint64_t schedule_seed) {
     return {.profile = &arithmetic_profile("volta"), .schedule_seed = schedule_seed};
   }

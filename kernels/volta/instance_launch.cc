@@ -5,7 +5,7 @@
 #include <string>
 #include <utility>
 
-#include "kernels/base/ceil_divide.h"
+#include "kernels/block_sparse/pattern_parts.h"
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
 #include "kernels/mask/pattern/sparse_mask.h"
 #include "kernels/tile/forward_params.h"
@@ -13,8 +13,7 @@
 #include "kernels/volta/backward/params.h"
 #include "kernels/volta/backward/relay_plan.h"
 #include "kernels/volta/backward/workspace.h"
-#include "kernels/volta/packed_lists.h"
-#include "kernels/volta/sparse_kinds.h"
+#include "kernels/volta/plan.h"
 
 namespace sparkbench::volta {
 namespace {
@@ -35,14 +34,6 @@ BackwardTensors made_up_backward(const Problem& problem, MadeUpMemory& memory) {
 bool is_deterministic(const KernelInstance& instance) {
   return instance.pass() == "bwd-dq" ||
          instance.id.find("/deterministic") != std::string_view::npos;
-}
-
-using Parameters = std::vector<std::byte>;
-
-Parameters forward_parameters(const Problem& problem, const WorkItem* items) {
-  ForwardParams params = forward_params(problem, made_up_forward(problem));
-  params.items = items;
-  return bytes_of(params);
 }
 
 /// What a block in relay finds that waits for none: the turns of others passed, and their
@@ -75,55 +66,44 @@ class RelayMemory {
   std::size_t statistics_;
 };
 
-/// `of_rows` has the rows of the workspace.
-BackwardParams backward_parameters(const KernelInstance& instance, const Problem& problem,
-                                   const Problem& of_rows, const WorkItem* items) {
-  MadeUpMemory memory;
-  const BackwardTensors tensors = made_up_backward(problem, memory);
-  BackwardParams params = backward_params(
-      problem, tensors,
-      lay_out_workspace(of_rows, memory.allocate<void>(), is_deterministic(instance)));
-  params.query_items = params.key_items = items;  // an instance reads one of them
-  return params;
-}
-
 MemoryContents at_lists(std::vector<std::byte> bytes) {
   return {reinterpret_cast<std::uintptr_t>(MadeUpMemory::lists()), std::move(bytes)};
 }
 
-/// Heads that have blocks of their own, as forward_gpu.cu and backward_gpu.cu have it.
-int heads_of(const KernelInstance& instance, const Problem& problem) {
-  return instance.pass() == "bwd" ? problem.key_heads() : problem.heads;
+/// `rows` has the rows of the workspace.
+BackwardParams backward_parameters(const KernelInstance& instance, const Problem& problem,
+                                   const Problem& rows) {
+  MadeUpMemory memory;
+  const BackwardTensors tensors = made_up_backward(problem, memory);
+  DeviceWorkspace workspace(memory.allocate<void>());
+  return backward_params(problem, tensors,
+                         take_workspace(rows, is_deterministic(instance), workspace));
 }
 
-/// Rows of a head that the instance's blocks share, as forward_gpu.cu and backward_gpu.cu do.
-int rows_of(const KernelInstance& instance, const Problem& problem) {
-  if (instance.pass() == "bwd") return problem.seqlen_k;
-  return instance.pass() == "bwd-statistics" ? workspace_rows(problem.seqlen_q) : problem.seqlen_q;
+InstanceLaunch launch_of_step(const Step& step, std::optional<MemoryContents> lists) {
+  const auto* const bytes = static_cast<const std::byte*>(step.params.data());
+  return {step.grid,
+          step.instance->threads,
+          step.instance->dynamic_shared_bytes,
+          {bytes, bytes + step.params.size()},
+          std::move(lists)};
 }
 
 InstanceLaunch dense_launch(const KernelInstance& instance, const Problem& problem) {
-  std::optional<MemoryContents> memory;
-  Parameters parameters;
   if (instance.pass() == "fwd") {
-    parameters = forward_parameters(problem, nullptr);
-  } else {
-    BackwardParams params = backward_parameters(instance, problem, problem, nullptr);
-    if (instance.relays_dq) {
-      const int slot_bits = relay_slot_bits(problem);
-      RelayMemory of_relay(std::size_t{1} << slot_bits, all_workspace_rows(problem));
-      params.relay = make_relay(problem, slot_bits, of_relay.turns());
-      params.workspace.statistics = of_relay.statistics();
-      memory = at_lists(of_relay.take_bytes());
-    }
-    parameters = bytes_of(params);
+    const ForwardParams params = forward_params(problem, made_up_forward(problem));
+    return launch_of_step(dense_step(instance, problem, ParamBytes(params)), {});
   }
-  return {{ceil_divide(rows_of(instance, problem), instance.block_rows),
-           heads_of(instance, problem), problem.batch},
-          instance.threads,
-          instance.dynamic_shared_bytes,
-          std::move(parameters),
-          std::move(memory)};
+  BackwardParams params = backward_parameters(instance, problem, problem);
+  std::optional<MemoryContents> memory;
+  if (instance.relays_dq) {
+    const int slot_bits = relay_slot_bits(problem);
+    RelayMemory of_relay(std::size_t{1} << slot_bits, all_workspace_rows(problem));
+    params.relay = make_relay(problem, slot_bits, of_relay.turns());
+    params.workspace.statistics = of_relay.statistics();
+    memory = at_lists(of_relay.take_bytes());
+  }
+  return launch_of_step(dense_step(instance, problem, ParamBytes(params)), std::move(memory));
 }
 
 /// Where sequences of one length begin.
@@ -133,13 +113,6 @@ std::vector<int> cumulative(int length, int batch) {
   return begins;
 }
 
-/// Of an instance's blocks, as packed_gpu.cu has it.
-WorkListKind list_kind(const KernelInstance& instance) {
-  if (instance.pass() == "fwd") return {false, instance.block_rows};
-  if (instance.pass() != "bwd") return kQueryList;
-  return {true, instance.block_rows};
-}
-
 InstanceLaunch packed_launch(const KernelInstance& instance, const Problem& problem) {
   Problem packed = problem;
   packed.batch = 1;
@@ -147,28 +120,24 @@ InstanceLaunch packed_launch(const KernelInstance& instance, const Problem& prob
   packed.seqlen_k *= problem.batch;
   const std::vector<int> begins_q = cumulative(problem.seqlen_q, problem.batch);
   const std::vector<int> begins_k = cumulative(problem.seqlen_k, problem.batch);
-  const WorkListKind kind = list_kind(instance);
-  const EmulatedWorkList list(packed, {problem.batch, begins_q.data(), begins_k.data()}, kind);
+  const EmulatedWorkList list(packed, {problem.batch, begins_q.data(), begins_k.data()},
+                              work_list_kind(instance));
   list.emulate({.profile = &arithmetic_profile("volta"), .detect = false, .count = false});
   const auto items = std::as_bytes(std::span(list.items(), static_cast<std::size_t>(list.size())));
-  std::vector<std::byte> lists(items.begin(), items.end());
   const auto* const place = static_cast<const WorkItem*>(MadeUpMemory::lists());
-  Parameters parameters;
+  ParamBytes parameters;
   if (instance.pass() == "fwd") {
-    parameters = forward_parameters(packed, place);
+    ForwardParams params = forward_params(packed, made_up_forward(packed));
+    params.items = place;
+    parameters = ParamBytes(params);
   } else {
-    const Problem rows = workspace_problem(packed, problem.batch);
-    parameters = bytes_of(backward_parameters(instance, packed, rows, place));
+    BackwardParams params =
+        backward_parameters(instance, packed, workspace_problem(packed, problem.batch));
+    params.query_items = params.key_items = place;  // an instance reads one of them
+    parameters = ParamBytes(params);
   }
-  const int blocks_of_item = kind.block_rows / instance.block_rows * heads_of(instance, problem);
-  return {packed_grid(blocks_of_item, list.size()), instance.threads, instance.dynamic_shared_bytes,
-          std::move(parameters), at_lists(std::move(lists))};
-}
-
-/// The lists of an instance, as sparse_gpu.cu has it.
-SparseListKind sparse_kind(const KernelInstance& instance) {
-  const bool is_of_keys = instance.pass() == "bwd";
-  return {is_of_keys, instance.block_rows, instance.step_columns / instance.teams};
+  return launch_of_step(varlen_step(instance, packed, list.size(), std::move(parameters)),
+                        at_lists({items.begin(), items.end()}));
 }
 
 InstanceLaunch sparse_launch(const KernelInstance& instance, const Problem& problem) {
@@ -176,33 +145,23 @@ InstanceLaunch sparse_launch(const KernelInstance& instance, const Problem& prob
   const auto mask =
       problem.sparse ? problem.sparse
                      : make_sparse_mask(name_of(problem.mask), problem.seqlen_q, problem.seqlen_k);
-  const SparseTileLists tiles(*mask, sparse_kind(instance));
+  const SparseTileLists tiles(*mask, list_kind_of(instance));
   std::vector<std::byte> bytes(tiles.bytes());
   tiles.write(bytes.data());
-  const void* const place = MadeUpMemory::lists();
-  const SparseLists lists = tiles.at(place);
-  Parameters parameters;
+  const SparseLists lists = tiles.at(MadeUpMemory::lists());
+  ParamBytes parameters;
   if (instance.pass() == "fwd") {
     ForwardParams params = forward_params(dense, made_up_forward(dense));
     params.sparse = lists;
-    parameters = bytes_of(params);
+    parameters = ParamBytes(params);
   } else {
-    MadeUpMemory memory;
-    const BackwardTensors tensors = made_up_backward(dense, memory);
-    BackwardParams params = backward_params(
-        dense, tensors,
-        lay_out_workspace(dense, memory.allocate<void>(), is_deterministic(instance)));
+    BackwardParams params = backward_parameters(instance, dense, dense);
     params.sparse_queries = params.sparse_keys = lists;  // an instance reads one of them
-    params.walk =
-        group_walk(sparse_kind(instance).step * static_cast<int>(tiles.all_tiles().size()), 0,
-                   problem.group_size());
-    parameters = bytes_of(params);
+    params.walk = walk_of_lists(instance, tiles, 0, problem.group_size());
+    parameters = ParamBytes(params);
   }
-  return {{heads_of(instance, problem), tiles.blocks_of_head(), problem.batch},
-          instance.threads,
-          instance.dynamic_shared_bytes,
-          std::move(parameters),
-          MemoryContents{reinterpret_cast<std::uintptr_t>(place), std::move(bytes)}};
+  return launch_of_step(listed_step(instance, dense, tiles, std::move(parameters)),
+                        at_lists(std::move(bytes)));
 }
 
 void check(const KernelInstance& instance, const Problem& problem) {

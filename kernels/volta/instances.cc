@@ -1,7 +1,34 @@
 #include "kernels/volta/instances.h"
+#include "kernels/tile/forward_params.h"
+#include "kernels/volta/backward/params.h"
+#include "kernels/volta/emulated_kernels.h"
 #include "kernels/volta/instance_table.h"
 
 namespace sparkbench::volta {
+
+#ifdef SPARKBENCH_HAS_VOLTA
+// The functions of the .cu files: a launch names them by their addresses here.
+#define SPARK_DECLARE_FORWARD(symbol, id, ...) extern "C" void symbol(ForwardParams params);
+#define SPARK_DECLARE_BACKWARD(symbol, id, ...) extern "C" void symbol(BackwardParams params);
+SPARK_VOLTA_FORWARD(SPARK_DECLARE_FORWARD)
+SPARK_VOLTA_BACKWARD(SPARK_DECLARE_BACKWARD)
+SPARK_VOLTA_BACKWARD_RELAY(SPARK_DECLARE_BACKWARD)
+SPARK_VOLTA_BACKWARD_DQ(SPARK_DECLARE_BACKWARD)
+SPARK_VOLTA_STATISTICS(SPARK_DECLARE_BACKWARD)
+SPARK_VOLTA_ROUND_DQ(SPARK_DECLARE_BACKWARD)
+SPARK_VOLTA_PACKED_FORWARD(SPARK_DECLARE_FORWARD)
+SPARK_VOLTA_PACKED_BACKWARD(SPARK_DECLARE_BACKWARD)
+SPARK_VOLTA_PACKED_BACKWARD_DQ(SPARK_DECLARE_BACKWARD)
+SPARK_VOLTA_PACKED_STATISTICS(SPARK_DECLARE_BACKWARD)
+SPARK_VOLTA_PACKED_ROUND_DQ(SPARK_DECLARE_BACKWARD)
+SPARK_VOLTA_SPARSE_FORWARD(SPARK_DECLARE_FORWARD)
+SPARK_VOLTA_SPARSE_BACKWARD(SPARK_DECLARE_BACKWARD)
+SPARK_VOLTA_SPARSE_BACKWARD_DQ(SPARK_DECLARE_BACKWARD)
+#define SPARK_FUNCTION(symbol) reinterpret_cast<const void*>(symbol)
+#else
+#define SPARK_FUNCTION(symbol) nullptr
+#endif
+
 namespace {
 
 /// P V in FP16 takes a lane's own scores as they are; in FP32 it exchanges pairs. Two lanes
@@ -14,7 +41,7 @@ constexpr double data_shuffles(Accumulator accumulator, bool has_dropout) {
 constexpr double least_cap(bool has_dropout) { return has_dropout ? 1.0 : 1.2; }
 
 template <class Config>
-constexpr KernelInstance forward(std::string_view symbol, std::string_view id) {
+KernelInstance forward(std::string_view symbol, std::string_view id, const void* function) {
   // The block's four, one for each piece of a tile, and of a pair of warps five more.
   constexpr int kBarriers = Config::kLoop != KeyLoop::kPieces ? 2
                             : Config::kColumnWarps > 1        ? 9
@@ -37,7 +64,9 @@ constexpr KernelInstance forward(std::string_view symbol, std::string_view id) {
           .has_halves = Config::kHasHalves,
           .seen_rows = Config::kSpreadsRows ? kGridRows : kWarpRows,
           .limits = {kBarriers, 64, data_shuffles(Config::kAccumulator, Config::kHasDropout),
-                     least_cap(Config::kHasDropout)}};
+                     least_cap(Config::kHasDropout)},
+          .emulate = emulate_forward_thread<Config>,
+          .function = function};
 }
 
 /// Those of dQ, where lanes have its sums over half of the keys each (add_dq_of_key_halves).
@@ -47,7 +76,7 @@ constexpr double dq_shuffles() {
 }
 
 template <class Config>
-constexpr KernelInstance backward(std::string_view symbol, std::string_view id) {
+KernelInstance backward(std::string_view symbol, std::string_view id, const void* function) {
   constexpr int kColumns = Config::kStep * Config::kTeams;
   constexpr int kBarriers = Config::kBorrowsValues ? 5 : 4;  // one before V's place is borrowed
   constexpr double kShuffles =
@@ -70,11 +99,13 @@ constexpr KernelInstance backward(std::string_view symbol, std::string_view id) 
           .relays_dq = Config::kRelaysDq,
           .short_window = Config::kShortWindow,
           .halves_steps = Config::kHalvesSteps,
-          .limits = {kBarriers, kColumns, kShuffles, least_cap(Config::kHasDropout)}};
+          .limits = {kBarriers, kColumns, kShuffles, least_cap(Config::kHasDropout)},
+          .emulate = emulate_backward_thread<Config>,
+          .function = function};
 }
 
 template <class Config>
-constexpr KernelInstance backward_dq(std::string_view symbol, std::string_view id) {
+KernelInstance backward_dq(std::string_view symbol, std::string_view id, const void* function) {
   return {.id = id,
           .symbol = symbol,
           .instruction = MmaInstruction::kM8n8k4,
@@ -91,11 +122,14 @@ constexpr KernelInstance backward_dq(std::string_view symbol, std::string_view i
           .step_columns = Config::kBlockN,
           .short_window = Config::kShortWindow,
           .limits = {4, Config::kBlockN, data_shuffles(Config::kAccumulator, Config::kHasDropout),
-                     least_cap(Config::kHasDropout)}};
+                     least_cap(Config::kHasDropout)},
+          .emulate = emulate_backward_dq_thread<Config>,
+          .function = function};
 }
 
 template <class Config>
-constexpr KernelInstance rows(std::string_view symbol, std::string_view id, int shared_bytes) {
+KernelInstance rows(std::string_view symbol, std::string_view id, const void* function,
+                    int shared_bytes, void (*emulate)(EmulatedMachine&, const void*)) {
   return {.id = id,
           .symbol = symbol,
           .instruction = MmaInstruction::kM8n8k4,
@@ -110,17 +144,24 @@ constexpr KernelInstance rows(std::string_view symbol, std::string_view id, int 
           .dynamic_shared_bytes = shared_bytes,
           .block_rows = Config::kBlockM,
           .step_columns = 0,
-          .limits = {}};
+          .limits = {},
+          .emulate = emulate,
+          .function = function};
 }
 
-#define SPARK_FORWARD_ROW(symbol, id, ...) forward<__VA_ARGS__>(#symbol, id),
-#define SPARK_BACKWARD_ROW(symbol, id, ...) backward<__VA_ARGS__>(#symbol, id),
-#define SPARK_BACKWARD_DQ_ROW(symbol, id, ...) backward_dq<__VA_ARGS__>(#symbol, id),
-#define SPARK_STATISTICS_ROW(symbol, id, ...) rows<__VA_ARGS__>(#symbol, id, 0),
-#define SPARK_ROUND_DQ_ROW(symbol, id, ...) \
-  rows<__VA_ARGS__>(#symbol, id, sizeof(RoundDqTiles<__VA_ARGS__>)),
+#define SPARK_FORWARD_ROW(symbol, id, ...) \
+  forward<__VA_ARGS__>(#symbol, id, SPARK_FUNCTION(symbol)),
+#define SPARK_BACKWARD_ROW(symbol, id, ...) \
+  backward<__VA_ARGS__>(#symbol, id, SPARK_FUNCTION(symbol)),
+#define SPARK_BACKWARD_DQ_ROW(symbol, id, ...) \
+  backward_dq<__VA_ARGS__>(#symbol, id, SPARK_FUNCTION(symbol)),
+#define SPARK_STATISTICS_ROW(symbol, id, ...) \
+  rows<__VA_ARGS__>(#symbol, id, SPARK_FUNCTION(symbol), 0, emulate_statistics_thread<__VA_ARGS__>),
+#define SPARK_ROUND_DQ_ROW(symbol, id, ...)                                                 \
+  rows<__VA_ARGS__>(#symbol, id, SPARK_FUNCTION(symbol), sizeof(RoundDqTiles<__VA_ARGS__>), \
+                    emulate_round_dq_thread<__VA_ARGS__>),
 
-constexpr KernelInstance kInstances[] = {
+const KernelInstance kInstances[] = {
     SPARK_VOLTA_FORWARD(SPARK_FORWARD_ROW)                 //
     SPARK_VOLTA_BACKWARD(SPARK_BACKWARD_ROW)               //
     SPARK_VOLTA_BACKWARD_RELAY(SPARK_BACKWARD_ROW)         //

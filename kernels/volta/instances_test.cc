@@ -9,6 +9,7 @@
 #include "kernels/registry.h"
 #include "kernels/volta/dispatch.h"
 #include "kernels/volta/instance_table.h"
+#include "kernels/volta/short_blocks.h"
 
 namespace sparkbench::volta {
 namespace {
@@ -17,22 +18,16 @@ constexpr std::size_t kVolta = 96 << 10, kTuring = 64 << 10;
 constexpr Accumulator kFp16 = Accumulator::kFp16, kFp32 = Accumulator::kFp32;
 
 std::string forward_id(Accumulator accumulator, const Problem& problem, std::size_t shared_bytes) {
-  std::string found;
-  visit_forward(accumulator, {problem, shared_bytes}, [&](auto, auto id) { found = id; });
-  return found;
+  return std::string(instance_for({"fwd", 2, accumulator, problem, shared_bytes}).id);
 }
 
 std::string backward_id(const Problem& problem, bool computes_dq, std::size_t shared_bytes) {
-  std::string found;
-  visit_backward(Accumulator::kFp32, computes_dq, {problem, shared_bytes},
-                 [&](auto, auto id) { found = id; });
-  return found;
+  return std::string(
+      instance_for({"bwd", computes_dq ? 5 : 4, Accumulator::kFp32, problem, shared_bytes}).id);
 }
 
 std::string dq_id(const Problem& problem) {
-  std::string found;
-  visit_backward_dq(Accumulator::kFp32, {problem, kVolta}, [&](auto, auto id) { found = id; });
-  return found;
+  return std::string(instance_for({"bwd-dq", 3, Accumulator::kFp32, problem, kVolta}).id);
 }
 
 TEST(VoltaInstances, FitAnSm) {
@@ -177,11 +172,9 @@ TEST(VoltaDispatch, RelaysDqOfWindows) {
   Problem problem{
       .seqlen_q = 4096, .seqlen_k = 4096, .head_dim = 64, .mask = MaskSpec::window(128)};
   const auto relay_id = [&](Accumulator accumulator, std::size_t shared_bytes) {
-    std::string found;
-    const bool fits = visit_backward_relay(accumulator, {problem, shared_bytes},
-                                           [&](auto, auto id) { found = id; });
-    EXPECT_EQ(fits, !found.empty());
-    return found;
+    const KernelInstance* const found =
+        find_instance({"bwd", 5, accumulator, problem, shared_bytes}, true);
+    return std::string(found != nullptr ? found->id : "");
   };
   EXPECT_EQ(relay_id(Accumulator::kFp32, kVolta), "volta-fp32acc/bwd/d64/relay");
   EXPECT_EQ(relay_id(Accumulator::kFp16, kTuring), "volta-fp16acc/bwd/d64/relay");

@@ -6,24 +6,15 @@
 #include <utility>
 
 #include "kernels/block_sparse/pattern_lists.h"
+#include "kernels/block_sparse/pattern_parts.h"
 #include "kernels/launch/m8n8k4_code.h"
+#include "kernels/launch/run_gpu.h"
 #include "kernels/strided/passes_emulated.h"
-#include "kernels/strided/passes_gpu.h"
+#include "kernels/strided/pattern_launches.h"
 #include "kernels/tile/chunked_view.h"
-#include "kernels/volta/backward/workspace.h"
-#include "kernels/volta/backward_emulated.h"
-#include "kernels/volta/backward_gpu.h"
-#include "kernels/volta/dispatch.h"
-#include "kernels/volta/forward_emulated.h"
-#include "kernels/volta/forward_gpu.h"
+#include "kernels/volta/emulated.h"
 #include "kernels/volta/instance_table.h"
-#include "kernels/volta/packed_emulated.h"
-#include "kernels/volta/packed_gpu.h"
-#include "kernels/volta/packed_workspace.h"
-#include "kernels/volta/passes_workspace.h"
-#include "kernels/volta/sparse_emulated.h"
-#include "kernels/volta/sparse_gpu.h"
-#include "kernels/volta/sparse_kinds.h"
+#include "kernels/volta/plan.h"
 
 namespace sparkbench::volta {
 namespace {
@@ -68,198 +59,182 @@ Support supports_packed(const Problem& packed, const KernelDevice& device) {
   return supports(packed, device);
 }
 
-/// Of one pass.
-template <Accumulator kAccumulator>
-std::uint64_t bytes_of_pass(const Problem& problem, Pass pass, bool is_deterministic) {
-  if (problem.sparse && problem.head_dim <= kMostHeadDim) {
-    return has_mask_passes(problem)
-               ? passes_workspace(kAccumulator, problem, pass, is_deterministic).bytes
-               : sparse_workspace_bytes(kAccumulator, problem, pass, is_deterministic);
-  }
-  return pass == Pass::kForward ? 0 : backward_workspace_bytes_of_grid(problem, is_deterministic);
+/// Of one pass: patterns and varlen problems have instances for 96 KiB alone.
+std::uint64_t bytes_of_pass(Accumulator accumulator, const Problem& problem, Pass pass,
+                            bool is_deterministic) {
+  if (problem.head_dim > kMostHeadDim) return 0;
+  PlanRequest request{problem, kLargeSharedBytes};
+  request.is_deterministic = is_deterministic;
+  return plan_bytes(accumulator, request, pass);
 }
 
 /// A training step has room for either of its passes, which follow each other.
 template <Accumulator kAccumulator>
 std::uint64_t workspace_bytes(const Problem& problem, Pass pass, bool is_deterministic) {
   const auto of = [&](Pass each) {
-    return bytes_of_pass<kAccumulator>(problem, each, is_deterministic);
+    return bytes_of_pass(kAccumulator, problem, each, is_deterministic);
   };
   return pass == Pass::kForwardBackward ? std::max(of(Pass::kForward), of(Pass::kBackward))
                                         : of(pass);
 }
 
 template <Accumulator kAccumulator>
-EmulationReport emulate(const Problem& problem, const ForwardTensors& tensors,
-                        const EmulationOptions& options, std::span<const SampleTile> tiles) {
-  const auto emulate_whole = [&](const Problem& of, const ForwardTensors& tensors_of,
-                                 std::span<const SampleTile> tiles_of) {
-    const auto emulate_one = of.sparse ? emulate_sparse_forward : emulate_forward;
-    return emulate_one(kAccumulator, of, tensors_of, options, tiles_of);
-  };
-  return has_mask_passes(problem)
-             ? emulate_passes_forward(problem, tensors, options, tiles, emulate_whole)
-             : emulate_whole(problem, tensors, tiles);
+std::uint64_t packed_workspace_bytes(const Problem& packed, int batch, Pass pass,
+                                     bool is_deterministic) {
+  const PackedLengths lengths{batch, nullptr, nullptr};
+  PlanRequest request{packed, kLargeSharedBytes};
+  request.is_deterministic = is_deterministic;
+  request.lengths = &lengths;
+  return plan_bytes(kAccumulator, request, pass);
 }
 
-/// Patterns have instances for 96 KiB alone.
-template <Accumulator kAccumulator>
-void add_lists(const Problem& problem, Pass pass, bool is_deterministic, PatternLists& lists) {
-  const Wanted wanted{problem, kLargeSharedBytes};
-  if (pass == Pass::kForward) {
-    visit_forward<Blocks::kSparse>(kAccumulator, wanted, [&](auto row, auto /*id*/) {
-      lists.add({*problem.sparse, kSparseForward<decltype(row)>});
-    });
-    return;
+/// The lists of a pattern that is not run as strided views, for which instances are for 96 KiB
+/// alone.
+void add_lists(Accumulator accumulator, const Problem& problem, Pass pass, bool is_deterministic,
+               PatternLists& lists) {
+  PlanRequest request{problem, kLargeSharedBytes};
+  request.is_deterministic = is_deterministic;
+  for (const KernelInstance* const instance : listed_instances(accumulator, request, pass)) {
+    lists.add({*problem.sparse, list_kind_of(*instance)});
   }
-  visit_backward<Blocks::kSparse>(kAccumulator, !is_deterministic, wanted, [&](auto row, auto) {
-    lists.add({*problem.sparse, kSparseKeys<decltype(row)>});
-  });
-  if (!is_deterministic) return;
-  visit_backward_dq<Blocks::kSparse>(kAccumulator, wanted, [&](auto row, auto /*id*/) {
-    lists.add({*problem.sparse, kSparseQueries<decltype(row)>});
-  });
 }
 
 template <Accumulator kAccumulator>
 PatternLists sparse_lists(const Problem& problem, Pass pass, bool is_deterministic) {
   PatternLists lists;
   if (!has_mask_passes(problem)) {
-    add_lists<kAccumulator>(problem, pass, is_deterministic, lists);
+    add_lists(kAccumulator, problem, pass, is_deterministic, lists);
     return lists;
   }
   for (const Problem& view : problems_of_views(problem)) {
     lists.begin_view();
-    if (view.sparse) add_lists<kAccumulator>(view, pass, is_deterministic, lists);
+    if (view.sparse) add_lists(kAccumulator, view, pass, is_deterministic, lists);
   }
   return lists;
+}
+
+/// Emulates a pass of a problem that is not run as strided views.
+template <Accumulator kAccumulator, class Emulate>
+EmulationReport emulate_whole(PlanRequest request, Pass pass, Emulate emulate) {
+  PatternLists lists;
+  if (request.problem.sparse) {
+    add_lists(kAccumulator, request.problem, pass, request.is_deterministic, lists);
+  }
+  request.lists = &lists;
+  return emulate(request);
+}
+
+template <Accumulator kAccumulator>
+EmulationReport emulate(const Problem& problem, const ForwardTensors& tensors,
+                        const EmulationOptions& options, std::span<const SampleTile> tiles) {
+  const auto whole = [&](const Problem& of, const ForwardTensors& tensors_of,
+                         std::span<const SampleTile> tiles_of) {
+    return emulate_whole<kAccumulator>({of, options.shared_bytes_per_block, &tensors_of},
+                                       Pass::kForward, [&](const PlanRequest& request) {
+                                         return emulate_forward(kAccumulator, request, options,
+                                                                tiles_of);
+                                       });
+  };
+  return has_mask_passes(problem) ? emulate_passes_forward(problem, tensors, options, tiles, whole)
+                                  : whole(problem, tensors, tiles);
 }
 
 template <Accumulator kAccumulator>
 EmulationReport emulate(const Problem& problem, const BackwardTensors& tensors,
                         const EmulationOptions& options, bool is_deterministic,
                         const BackwardSample& sample) {
-  const auto emulate_whole = [&](const Problem& of, const BackwardTensors& tensors_of,
-                                 const BackwardSample& sample_of) {
-    const auto emulate_one = of.sparse ? emulate_sparse_backward : emulate_backward;
-    return emulate_one(kAccumulator, of, tensors_of, options, is_deterministic, sample_of);
+  const auto whole = [&](const Problem& of, const BackwardTensors& tensors_of,
+                         const BackwardSample& sample_of) {
+    return emulate_whole<kAccumulator>(
+        {of, options.shared_bytes_per_block, nullptr, &tensors_of, is_deterministic},
+        Pass::kBackward, [&](const PlanRequest& request) {
+          return emulate_backward(kAccumulator, request, options, sample_of);
+        });
   };
   return has_mask_passes(problem)
-             ? emulate_passes_backward(problem, tensors, options, sample, emulate_whole)
-             : emulate_whole(problem, tensors, sample);
+             ? emulate_passes_backward(problem, tensors, options, sample, whole)
+             : whole(problem, tensors, sample);
 }
 
 template <Accumulator kAccumulator>
 EmulationReport emulate_packed(const Problem& packed, const PackedLengths& lengths,
                                const ForwardTensors& tensors, const EmulationOptions& options,
                                std::span<const SampleTile> tiles) {
-  return emulate_packed_forward(kAccumulator, packed, lengths, tensors, options, tiles);
+  return emulate_forward(
+      kAccumulator, {packed, options.shared_bytes_per_block, &tensors, nullptr, false, &lengths},
+      options, tiles);
 }
 
 template <Accumulator kAccumulator>
 EmulationReport emulate_packed(const Problem& packed, const PackedLengths& lengths,
                                const BackwardTensors& tensors, const EmulationOptions& options,
                                bool is_deterministic, const BackwardSample& sample) {
-  return emulate_packed_backward(kAccumulator, packed, lengths, tensors, options, is_deterministic,
-                                 sample);
+  return emulate_backward(
+      kAccumulator,
+      {packed, options.shared_bytes_per_block, nullptr, &tensors, is_deterministic, &lengths},
+      options, sample);
+}
+
+template <Accumulator kAccumulator>
+std::vector<Step> plan_of(const PlanRequest& request, Workspace& workspace) {
+  return plan(kAccumulator, request, workspace);
 }
 
 #ifdef SPARKBENCH_HAS_VOLTA
+void run_plan(Accumulator accumulator, const PlanRequest& request, void* memory,
+              CUstream_st* stream) {
+  DeviceWorkspace workspace(memory);
+  run_on_stream(plan(accumulator, request, workspace), stream);
+}
+
 template <Accumulator kAccumulator>
 void launch(const Problem& problem, const ForwardTensors& tensors, CUstream_st* stream) {
-  launch_forward(kAccumulator, problem, tensors, stream);
+  run_plan(kAccumulator, {problem, shared_bytes_of_gpu(), &tensors}, nullptr, stream);
 }
 
 template <Accumulator kAccumulator>
 void launch(const Problem& problem, const BackwardTensors& tensors, void* workspace,
             bool is_deterministic, CUstream_st* stream) {
-  launch_backward(kAccumulator, problem, tensors, workspace, is_deterministic, stream);
+  run_plan(kAccumulator, {problem, shared_bytes_of_gpu(), nullptr, &tensors, is_deterministic},
+           workspace, stream);
 }
 
 template <Accumulator kAccumulator>
 void launch_packed(const Problem& packed, const PackedLengths& lengths,
                    const ForwardTensors& tensors, void* workspace, CUstream_st* stream) {
-  launch_packed_forward(kAccumulator, packed, lengths, tensors, workspace, stream);
+  run_plan(kAccumulator, {packed, shared_bytes_of_gpu(), &tensors, nullptr, false, &lengths},
+           workspace, stream);
 }
 
 template <Accumulator kAccumulator>
 void launch_packed(const Problem& packed, const PackedLengths& lengths,
                    const BackwardTensors& tensors, void* workspace, bool is_deterministic,
                    CUstream_st* stream) {
-  launch_packed_backward(kAccumulator, packed, lengths, tensors, workspace, is_deterministic,
-                         stream);
+  run_plan(kAccumulator,
+           {packed, shared_bytes_of_gpu(), nullptr, &tensors, is_deterministic, &lengths},
+           workspace, stream);
 }
 
 template <Accumulator kAccumulator>
 void launch_sparse(const Problem& problem, const ForwardTensors& tensors, void* workspace,
                    const PatternLists& lists, const void* memory, CUstream_st* stream) {
-  if (!has_mask_passes(problem)) {
-    return launch_sparse_forward(kAccumulator, problem, tensors, workspace, lists, 0, memory,
-                                 stream);
-  }
-  launch_passes_forward(
-      problem, tensors, workspace, passes_workspace(kAccumulator, problem, Pass::kForward, false),
-      [&](const ViewLaunch& view, const ForwardTensors& of_view, void* own) {
-        if (!view.problem.sparse) {
-          return launch_forward(kAccumulator, view.problem, of_view, stream);
-        }
-        launch_sparse_forward(kAccumulator, view.problem, of_view, own, lists,
-                              lists.first_of_view(view.view), memory, stream);
-      },
-      stream);
+  const PlanRequest request{
+      problem, shared_bytes_of_gpu(), &tensors, nullptr, false, nullptr, &lists, memory};
+  run_plan(kAccumulator, request, workspace, stream);
 }
 
 template <Accumulator kAccumulator>
 void launch_sparse(const Problem& problem, const BackwardTensors& tensors, void* workspace,
                    const PatternLists& lists, const void* memory, bool is_deterministic,
                    CUstream_st* stream) {
-  if (!has_mask_passes(problem)) {
-    return launch_sparse_backward(kAccumulator, problem, tensors, workspace, lists, 0, memory,
-                                  is_deterministic, stream);
-  }
-  launch_passes_backward(
-      problem, tensors, workspace,
-      passes_workspace(kAccumulator, problem, Pass::kBackward, is_deterministic),
-      [&](const ViewLaunch& view, const BackwardTensors& of_view, void* own) {
-        if (!view.problem.sparse) {
-          return launch_backward(kAccumulator, view.problem, of_view, own, is_deterministic,
-                                 stream);
-        }
-        launch_sparse_backward(kAccumulator, view.problem, of_view, own, lists,
-                               lists.first_of_view(view.view), memory, is_deterministic, stream);
-      },
-      stream);
+  const PlanRequest request{
+      problem, shared_bytes_of_gpu(), nullptr, &tensors, is_deterministic, nullptr, &lists, memory};
+  run_plan(kAccumulator, request, workspace, stream);
 }
 
-template <Accumulator kAccumulator>
-constexpr ForwardFunctions kForward = {emulate<kAccumulator>, launch<kAccumulator>};
-template <Accumulator kAccumulator>
-constexpr BackwardFunctions kBackward = {emulate<kAccumulator>, launch<kAccumulator>};
-template <Accumulator kAccumulator>
-constexpr decltype(PackedFunctions::launch_forward) kLaunchPackedForward =
-    launch_packed<kAccumulator>;
-template <Accumulator kAccumulator>
-constexpr decltype(PackedFunctions::launch_backward) kLaunchPackedBackward =
-    launch_packed<kAccumulator>;
-template <Accumulator kAccumulator>
-constexpr decltype(SparseFunctions::launch_forward) kLaunchSparseForward =
-    launch_sparse<kAccumulator>;
-template <Accumulator kAccumulator>
-constexpr decltype(SparseFunctions::launch_backward) kLaunchSparseBackward =
-    launch_sparse<kAccumulator>;
+#define SPARK_LAUNCH(...) __VA_ARGS__
 #else
-template <Accumulator kAccumulator>
-constexpr ForwardFunctions kForward = {emulate<kAccumulator>, nullptr};
-template <Accumulator kAccumulator>
-constexpr BackwardFunctions kBackward = {emulate<kAccumulator>, nullptr};
-template <Accumulator kAccumulator>
-constexpr auto kLaunchPackedForward = nullptr;
-template <Accumulator kAccumulator>
-constexpr auto kLaunchPackedBackward = nullptr;
-template <Accumulator kAccumulator>
-constexpr auto kLaunchSparseForward = nullptr;
-template <Accumulator kAccumulator>
-constexpr auto kLaunchSparseBackward = nullptr;
+#define SPARK_LAUNCH(...) nullptr
 #endif
 
 template <Accumulator kAccumulator>
@@ -270,16 +245,17 @@ constexpr AttentionKernel kernel(std::string_view name, std::string_view summary
           .instruction = MmaInstruction::kM8n8k4,
           .supports = supports,
           .workspace_bytes = workspace_bytes<kAccumulator>,
-          .forward = kForward<kAccumulator>,
-          .backward = kBackward<kAccumulator>,
+          .plan = plan_of<kAccumulator>,
+          .forward = {emulate<kAccumulator>, SPARK_LAUNCH(launch<kAccumulator>)},
+          .backward = {emulate<kAccumulator>, SPARK_LAUNCH(launch<kAccumulator>)},
           .packed = {.supports = supports_packed,
-                     .workspace_bytes = packed_workspace_bytes,
+                     .workspace_bytes = packed_workspace_bytes<kAccumulator>,
                      .emulate_forward = emulate_packed<kAccumulator>,
-                     .launch_forward = kLaunchPackedForward<kAccumulator>,
+                     .launch_forward = SPARK_LAUNCH(launch_packed<kAccumulator>),
                      .emulate_backward = emulate_packed<kAccumulator>,
-                     .launch_backward = kLaunchPackedBackward<kAccumulator>},
-          .sparse = {sparse_lists<kAccumulator>, kLaunchSparseForward<kAccumulator>,
-                     kLaunchSparseBackward<kAccumulator>}};
+                     .launch_backward = SPARK_LAUNCH(launch_packed<kAccumulator>)},
+          .sparse = {sparse_lists<kAccumulator>, SPARK_LAUNCH(launch_sparse<kAccumulator>),
+                     SPARK_LAUNCH(launch_sparse<kAccumulator>)}};
 }
 
 constexpr AttentionKernel kKernels[] = {

@@ -1,4 +1,4 @@
-// How wrong blocks in parts are (sparse_parts.h), beside whole ones: parts' results are rounded to
+// How wrong blocks in parts are (plan.h), beside whole ones: parts' results are rounded to
 // fp16 once more before they are merged.
 #include <gtest/gtest.h>
 

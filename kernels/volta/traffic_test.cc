@@ -11,10 +11,10 @@
 #include "kernels/testing/nightly.h"
 #include "kernels/volta/backward/relay_plan.h"
 #include "kernels/volta/backward/schedules.h"
-#include "kernels/volta/backward_emulated.h"
 #include "kernels/volta/dispatch.h"
+#include "kernels/volta/emulated.h"
 #include "kernels/volta/forward/schedules.h"
-#include "kernels/volta/forward_emulated.h"
+#include "kernels/volta/instances.h"
 #include "reference/inputs/inputs.h"
 
 namespace sparkbench::volta {
@@ -46,12 +46,31 @@ std::uint64_t queries_seeing(const Problem& problem, int key) {
   return static_cast<std::uint64_t>(problem.key_mask().rows(key).size());
 }
 
+InstanceWish wish_of(Accumulator accumulator, const Problem& problem, std::string_view pass,
+                     int products) {
+  return {pass, products, accumulator, problem, EmulationOptions{}.shared_bytes_per_block};
+}
+
 /// Of the kernel that serves the problem.
 int forward_block_rows(Accumulator accumulator, const Problem& problem) {
-  int rows = 0;
-  visit_forward(accumulator, {problem, EmulationOptions{}.shared_bytes_per_block},
-                [&](auto row, auto /*id*/) { rows = decltype(row)::kBlockM; });
-  return rows;
+  return instance_for(wish_of(accumulator, problem, "fwd", 2)).block_rows;
+}
+
+/// Calls visit(Config{}) of the row of a backward kernel's instance.
+template <class Visit>
+void visit_backward(const KernelInstance& instance, Visit visit) {
+#define SPARK_ROW(symbol, row_id, ...) \
+  if (instance.id == row_id) return visit(__VA_ARGS__{});
+  SPARK_VOLTA_BACKWARD(SPARK_ROW)
+  SPARK_VOLTA_BACKWARD_RELAY(SPARK_ROW)
+#undef SPARK_ROW
+}
+template <class Visit>
+void visit_backward_dq(const KernelInstance& instance, Visit visit) {
+#define SPARK_ROW(symbol, row_id, ...) \
+  if (instance.id == row_id) return visit(__VA_ARGS__{});
+  SPARK_VOLTA_BACKWARD_DQ(SPARK_ROW)
+#undef SPARK_ROW
 }
 
 /// Q once, O and LSE once, K and V once for every block of query rows that sees them.
@@ -127,26 +146,19 @@ void add_query_blocks(const Problem& problem, TrafficBytes& traffic) {
 
 TrafficBytes backward_traffic(Accumulator accumulator, const Problem& problem,
                               bool is_deterministic) {
-  const Wanted wanted{problem, EmulationOptions{}.shared_bytes_per_block};
+  const bool relays = has_relay(problem, is_deterministic);
+  const InstanceWish wish = wish_of(accumulator, problem, "bwd", is_deterministic ? 4 : 5);
+  const KernelInstance& keys = *find_instance(wish, relays);
   TrafficBytes traffic;
-  if (has_relay(problem, is_deterministic)) {
-    visit_backward_relay(accumulator, wanted, [&](auto row, auto /*id*/) {
-      traffic = summed_backward_traffic<decltype(row)>(problem, true);
-    });
-    return traffic;
-  }
   if (!is_deterministic) {
-    visit_backward(accumulator, true, wanted, [&](auto row, auto /*id*/) {
-      traffic = summed_backward_traffic<decltype(row)>(problem, false);
-    });
+    visit_backward(
+        keys, [&](auto row) { traffic = summed_backward_traffic<decltype(row)>(problem, relays); });
     return traffic;
   }
   traffic = statistics_traffic(problem);
-  visit_backward(accumulator, false, wanted,
-                 [&](auto row, auto /*id*/) { add_key_blocks<decltype(row)>(problem, traffic); });
-  visit_backward_dq(accumulator, wanted, [&](auto row, auto /*id*/) {
-    add_query_blocks<decltype(row)>(problem, traffic);
-  });
+  visit_backward(keys, [&](auto row) { add_key_blocks<decltype(row)>(problem, traffic); });
+  visit_backward_dq(instance_for(wish_of(accumulator, problem, "bwd-dq", 3)),
+                    [&](auto row) { add_query_blocks<decltype(row)>(problem, traffic); });
   return traffic;
 }
 
@@ -203,9 +215,9 @@ class TrafficTest : public testing::TestWithParam<std::tuple<Accumulator, int, b
 class VoltaForwardTraffic : public TrafficTest {
  protected:
   EmulationReport emulate(std::span<const SampleTile> tiles = {}) {
-    return emulate_forward(accumulator(), problem_,
-                           contiguous_tensors(problem_, inputs_.q.data(), inputs_.k.data(),
-                                              inputs_.v.data(), o_.data(), lse_.data()),
+    const ForwardTensors tensors = contiguous_tensors(problem_, inputs_.q.data(), inputs_.k.data(),
+                                                      inputs_.v.data(), o_.data(), lse_.data());
+    return emulate_forward(accumulator(), {problem_, options_.shared_bytes_per_block, &tensors},
                            options_, tiles);
   }
 };
@@ -223,11 +235,13 @@ class VoltaBackwardTraffic : public TrafficTest {
 
   EmulationReport emulate(bool is_deterministic, const BackwardSample& sample = {}) {
     std::vector<Half> d_o = inputs_.q, dq = inputs_.q, dk = inputs_.k, dv = inputs_.v;
-    return emulate_backward(
-        accumulator(), problem_,
+    const BackwardTensors tensors =
         contiguous_tensors(problem_, inputs_.q.data(), inputs_.k.data(), inputs_.v.data(),
-                           o_.data(), d_o.data(), lse_.data(), dq.data(), dk.data(), dv.data()),
-        options_, is_deterministic, sample);
+                           o_.data(), d_o.data(), lse_.data(), dq.data(), dk.data(), dv.data());
+    return emulate_backward(
+        accumulator(),
+        {problem_, options_.shared_bytes_per_block, nullptr, &tensors, is_deterministic}, options_,
+        sample);
   }
 };
 

@@ -8,7 +8,7 @@
 #include "harness/model/predict/v100_constants.h"
 #include "kernels/base/ceil_divide.h"
 #include "kernels/block_sparse/cut_tiles.h"
-#include "kernels/block_sparse/sparse_lists.h"
+#include "kernels/block_sparse/pattern_parts.h"
 #include "kernels/tile/list_blocks.h"
 
 namespace sparkbench {
@@ -126,10 +126,6 @@ std::vector<BlockWork> tiles_of_listed_keys(const KernelInstance& instance,
                         instance.step_columns / instance.teams);
         return tiles_of_teams(steps, problem.group_size(), instance.teams);
       });
-}
-
-SparseListKind list_kind_of(const KernelInstance& instance) {
-  return {instance.pass() == "bwd", instance.block_rows, instance.step_columns / instance.teams};
 }
 
 int most_parts(const KernelInstance& instance) {

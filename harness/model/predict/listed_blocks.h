@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "harness/model/predict/block_schedule.h"
-#include "kernels/block_sparse/sparse_lists.h"
 #include "kernels/launch/attention_kernel.h"
 #include "kernels/varlen/work_lists.h"
 
@@ -28,9 +27,6 @@ std::vector<ListedBlock> listed_blocks(const Problem& problem, const WorkListKin
 std::vector<BlockWork> tiles_of_listed_queries(const KernelInstance& instance,
                                                const Problem& problem);
 std::vector<BlockWork> tiles_of_listed_keys(const KernelInstance& instance, const Problem& problem);
-
-/// Which lists of a pattern's tiles an instance takes.
-SparseListKind list_kind_of(const KernelInstance& instance);
 
 /// Parts (instance_cycles.h) that a scheduler has of a tile of which every warp sees all; 1 where
 /// warps leave out nothing, or have one part alone.

@@ -95,17 +95,6 @@ TEST(PackedLaunches, OfNoBlockAreNone) {
   EXPECT_TRUE(launches_of_pass(fp32acc(), problem, Pass::kForward, false).empty());
 }
 
-TEST(PackedLaunches, SayWhatIsMissing) {
-  const std::vector<KernelInstance> none;
-  const Problem problem = problem_of({{5, 5}}, MaskSpec::full());
-  try {
-    launches_of_pass(fp32acc(), problem, Pass::kForward, false, none);
-    ADD_FAILURE() << "without any instance";
-  } catch (const NoInstance& error) {
-    EXPECT_STREQ(error.what(), "no instance of volta-fp32acc is a fwd of packed sequences");
-  }
-}
-
 const KernelInstance& sparse_instance(std::string_view id) {
   const auto instances = kernel_instances();
   return *std::find_if(instances.begin(), instances.end(),

@@ -9,16 +9,16 @@
 #include "harness/model/predict/v100_constants.h"
 #include "kernels/base/ceil_divide.h"
 #include "kernels/base/half.h"
-#include "kernels/block_sparse/sparse_lists.h"
-#include "kernels/mask/pattern/sparse_mask.h"
+#include "kernels/block_sparse/pattern_lists.h"
+#include "kernels/problem/packed.h"
+#include "kernels/registry.h"
 #include "kernels/strided/pattern_launches.h"
 #include "kernels/tile/forward_params.h"
+#include "kernels/tile/merge_parts.h"
 #include "kernels/tile/row_statistics.h"
 #include "kernels/varlen/work_lists.h"
 #include "kernels/volta/backward/relay_plan.h"
 #include "kernels/volta/backward/workspace.h"
-#include "kernels/volta/packed_lists.h"
-#include "kernels/volta/short_blocks.h"
 
 namespace sparkbench {
 namespace {
@@ -28,42 +28,6 @@ constexpr double kStatisticsBytes = sizeof(RowStatistics);
 /// A warp of a "bwd" has scores of so many keys, and reads the statistics of their queries; so many
 /// keys' share of a query's dQ is added at once (kernels/volta/backward/config.h).
 constexpr double kScoreKeys = 32, kKeysOfAnAddition = 64;
-
-/// Whether the instance is that of a pass; a "bwd" that leaves dQ to another has 4 products.
-bool serves(const KernelInstance& instance, const AttentionKernel& kernel, std::string_view pass,
-            const Problem& problem) {
-  const bool is_of_rows = instance.products == 0;
-  return instance.kernel() == kernel.name && instance.pass() == pass &&
-         instance.is_packed == (problem.lengths != nullptr) &&
-         (is_of_rows || instance.is_sparse == (problem.sparse != nullptr)) &&
-         instance.serves(problem.head_dim) &&
-         volta::wants_blocks(instance.short_window, instance.head_dim, problem) &&
-         (is_of_rows || instance.has_dropout == (problem.dropout().threshold != 0)) &&
-         static_cast<std::size_t>(instance.dynamic_shared_bytes) <= kV100SharedBytes;
-}
-
-/// A pass in the making.
-struct PassOf {
-  const AttentionKernel& kernel;
-  const Problem& problem;
-  std::span<const KernelInstance> instances;
-
-  /// As kernels/volta/dispatch.h has it: the first row that fits, of those that relay dQ, or not.
-  const KernelInstance& instance(std::string_view pass, int products,
-                                 bool relays_dq = false) const {
-    for (const KernelInstance& each : instances) {
-      if (serves(each, kernel, pass, problem) && each.products == products &&
-          each.relays_dq == relays_dq) {
-        return each;
-      }
-    }
-    throw NoInstance("no instance of " + std::string(kernel.name) + " is a " + std::string(pass) +
-                     " of " +
-                     (problem.lengths  ? "packed sequences"
-                      : problem.sparse ? "patterns"
-                                       : "the problem"));
-  }
-};
 
 struct Extents {
   explicit Extents(const Problem& problem)
@@ -126,9 +90,7 @@ std::vector<BlockWork> query_blocks(const KernelInstance& instance, const Proble
                          : tiles_of_query_blocks(instance, problem);
 }
 
-PassLaunch forward(const PassOf& of) {
-  const Problem& problem = of.problem;
-  const KernelInstance& instance = of.instance("fwd", 2);
+PassLaunch forward(const KernelInstance& instance, const Problem& problem) {
   std::vector<BlockWork> blocks = query_blocks(instance, problem);
   if (!problem.lengths && !problem.sparse && launches_last_tile_first(problem.key_mask())) {
     std::reverse(blocks.begin(), blocks.end());
@@ -144,30 +106,28 @@ PassLaunch of_bytes(double bytes) {
 }
 
 /// A kernel that goes over rows, each once.
-PassLaunch rows_launch(const PassOf& of, std::string_view pass, double bytes) {
-  const Problem& problem = of.problem;
+PassLaunch rows_launch(const KernelInstance& instance, const Problem& problem, double bytes) {
   if (problem.lengths) return of_bytes(bytes);
-  const KernelInstance& instance = of.instance(pass, 0);
   const auto blocks = static_cast<std::size_t>(ceil_divide(problem.seqlen_q, instance.block_rows));
   return {&instance, grid_of(std::vector<BlockWork>(blocks), problem, problem.heads), bytes, bytes};
 }
 
 /// Lists the blocks of packed sequences: reads their offsets, writes the lists.
-PassLaunch list_blocks(const PassOf& of, const std::vector<WorkListKind>& kinds) {
-  const Problem packed = of.problem.packed();
+PassLaunch list_blocks(const Step& step, const Problem& problem) {
+  const auto& lists = step.params.as<WorkListsParams>();
   double bytes = 0;
-  for (const WorkListKind& kind : kinds) {
-    const std::uint64_t of_list = work_list_bytes(packed, of.problem.batch, kind);
-    if (of_list == 0) continue;
-    bytes += static_cast<double>(of_list) + 2 * sizeof(int) * (of.problem.batch + 1.0);
+  for (int i = 0; i < step.grid[0]; ++i) {
+    const WorkListKind kind{lists.list[i].is_of_keys, lists.list[i].block_rows};
+    bytes += static_cast<double>(work_list_bytes(problem.packed(), problem.batch, kind)) +
+             2 * sizeof(int) * (problem.batch + 1.0);
   }
   return of_bytes(bytes);
 }
 
 /// LSE and rowsum(dO * O) of each row.
-PassLaunch statistics(const PassOf& pass) {
-  const Extents of(pass.problem);
-  return rows_launch(pass, "bwd-statistics",
+PassLaunch statistics(const KernelInstance& instance, const Problem& problem) {
+  const Extents of(problem);
+  return rows_launch(instance, problem,
                      of.heads * (of.queries * (2 * of.half_row + kLseBytes) +
                                  of.workspace_rows * kStatisticsBytes));
 }
@@ -183,9 +143,8 @@ std::vector<BlockWork> key_blocks(const KernelInstance& instance, const Problem&
                          : tiles_of_key_blocks(instance, problem);
 }
 
-PassLaunch key_gradients(const PassOf& pass, bool is_deterministic) {
-  const Problem& problem = pass.problem;
-  const KernelInstance& instance = pass.instance("bwd", is_deterministic ? 4 : 5);
+PassLaunch key_gradients(const KernelInstance& instance, const Problem& problem) {
+  const bool is_deterministic = instance.products == 4;  // another kernel forms dQ
   std::vector<BlockWork> blocks = key_blocks(instance, problem);
   const Extents of(problem);
   const double columns =
@@ -208,9 +167,7 @@ bool prepares_statistics(const Problem& problem) {
 }
 
 /// dK, dV and dQ, in relay: the last keys first.
-PassLaunch relayed_gradients(const PassOf& pass) {
-  const Problem& problem = pass.problem;
-  const KernelInstance& instance = pass.instance("bwd", 5, true);
+PassLaunch relayed_gradients(const KernelInstance& instance, const Problem& problem) {
   std::vector<BlockWork> blocks = key_blocks(instance, problem);
   std::reverse(blocks.begin(), blocks.end());
   const Extents of(problem);
@@ -234,99 +191,94 @@ PassLaunch relayed_gradients(const PassOf& pass) {
               prepared + read_again};
 }
 
-PassLaunch dq_alone(const PassOf& of) {
-  const KernelInstance& instance = of.instance("bwd-dq", 3);
-  return of_query_blocks(instance, query_blocks(instance, of.problem), of.problem,
-                         3 * Extents(of.problem).half_row + kStatisticsBytes);  // q, d_o, dq
+PassLaunch dq_alone(const KernelInstance& instance, const Problem& problem) {
+  return of_query_blocks(instance, query_blocks(instance, problem), problem,
+                         3 * Extents(problem).half_row + kStatisticsBytes);  // q, d_o, dq
 }
 
-/// Combines a pattern's split blocks, with so many bytes a row of each split and of the whole:
-/// nothing without splits.
-PassLaunch of_parts(const PassOf& of, const KernelInstance& instance, double heads,
-                    double bytes_of_row) {
-  if (!of.problem.sparse) return of_bytes(0);
-  const RowsOfParts rows = rows_of_parts(*of.problem.sparse, list_kind_of(instance));
-  return of_bytes(heads * (rows.shared + rows.stored) * bytes_of_row);
+PassLaunch round_dq(const KernelInstance& instance, const Problem& problem) {
+  const Extents of(problem);
+  return rows_launch(instance, problem, of.heads * of.queries * (of.fp32_row + of.half_row));
 }
 
-PassLaunch round_dq(const PassOf& pass) {
-  const Extents of(pass.problem);
-  return rows_launch(pass, "bwd-round-dq", of.heads * of.queries * (of.fp32_row + of.half_row));
+/// Combines a pattern's split blocks, with so many bytes a row of each split and of the whole.
+PassLaunch of_parts(const Step& step, int stored_rows, double bytes_of_row) {
+  const double heads = static_cast<double>(step.grid[1]) * step.grid[2];
+  const double shared_rows = static_cast<double>(step.grid[0]) * step.instance->block_rows;
+  return of_bytes(heads * (shared_rows + stored_rows) * bytes_of_row);
 }
 
-void append_forward(const PassOf& of, std::vector<PassLaunch>& launches) {
-  PassLaunch main = forward(of);
-  if (of.problem.lengths) {
-    launches.push_back(list_blocks(of, {{false, main.instance->block_rows}}));
-  }
-  const KernelInstance& instance = *main.instance;
-  launches.push_back(std::move(main));
-  const Extents extents(of.problem);
-  launches.push_back(of_parts(of, instance, extents.heads, extents.half_row + kLseBytes));
+/// Combines a pattern's strided views (kernels/tile/merge_passes.h), and splits LSE before them.
+PassLaunch merge_views(const Problem& problem) {
+  const Extents of(problem);
+  const int passes = mask_pass_count(problem);
+  const double of_outputs = passes > 1 ? (passes + 1) * of.half_row : 0.0;
+  return of_bytes(of.heads * of.queries * ((passes + 1) * kLseBytes + of_outputs));
+}
+PassLaunch gather_lse(const Problem& problem) {
+  const Extents of(problem);
+  return of_bytes(2 * of.heads * of.queries * kLseBytes);
+}
+PassLaunch sum_views(const Step& step, const Problem& problem) {
+  const auto& params = step.params.as<SumParams>();
+  const double rows = static_cast<double>(problem.batch) * params.heads * params.seqlen;
+  return of_bytes(rows * (params.parts + 2) * Extents(problem).half_row);
 }
 
-void append_backward(const PassOf& of, bool is_deterministic, std::vector<PassLaunch>& launches) {
-  if (volta::has_relay(of.problem, is_deterministic)) {
-    PassLaunch main = relayed_gradients(of);
-    const bool blocks_prepare = prepares_statistics(of.problem);
-    const Extents extents(of.problem);
-    launches.push_back(blocks_prepare
-                           ? of_bytes(extents.heads * extents.workspace_rows * kStatisticsBytes)
-                           : statistics(of));
-    launches.push_back(of_bytes(static_cast<double>(volta::relay_turns_bytes(of.problem))));
-    launches.push_back(std::move(main));
-    return;
+/// Of a step of the problem, or of a view of it.
+PassLaunch launch_of(const Step& step, const Problem& problem) {
+  if (step.instance == nullptr) return of_bytes(static_cast<double>(step.zero.bytes));
+  const KernelInstance& instance = *step.instance;
+  const std::string_view pass = instance.pass();
+  const double half_row = Extents(problem).half_row;
+  if (pass == "fwd") return forward(instance, problem);
+  if (pass == "bwd") {
+    return instance.relays_dq ? relayed_gradients(instance, problem)
+                              : key_gradients(instance, problem);
   }
-  PassLaunch main = key_gradients(of, is_deterministic);
-  if (of.problem.lengths) {
-    launches.push_back(list_blocks(of, {volta::kQueryList, {true, main.instance->block_rows}}));
+  if (pass == "bwd-dq") return dq_alone(instance, problem);
+  if (pass == "bwd-statistics") return statistics(instance, problem);
+  if (pass == "bwd-round-dq") return round_dq(instance, problem);
+  if (pass == "list-blocks") return list_blocks(step, problem);
+  if (pass == "merge-parts") {
+    return of_parts(step, step.params.as<MergePartsParams>().rows.part_rows, half_row + kLseBytes);
   }
-  launches.push_back(statistics(of));
-  if (!is_deterministic) launches.push_back(of_bytes(dq_sums_bytes(of.problem)));
-  const KernelInstance& instance = *main.instance;
-  launches.push_back(std::move(main));
-  const Extents extents(of.problem);
-  const double of_row = extents.half_row;
-  for (int i = 0; i < 2; ++i) {  // dK, dV
-    launches.push_back(of_parts(of, instance, extents.key_heads, of_row));
+  if (pass == "sum-parts") {
+    return of_parts(step, step.params.as<SumPartsParams>().rows.part_rows, half_row);
   }
-  launches.push_back(is_deterministic ? dq_alone(of) : round_dq(of));
-  if (!is_deterministic) return;
-  const KernelInstance& of_dq = *launches.back().instance;
-  launches.push_back(of_parts(of, of_dq, extents.heads, of_row));
+  if (pass == "merge-passes") return merge_views(problem);
+  if (pass == "gather-lse") return gather_lse(problem);
+  if (pass == "sum-gradients") return sum_views(step, problem);
+  throw std::logic_error("no prediction is for " + std::string(instance.id));
 }
 
-/// A pattern that runs as strided views: each view's launches, and those that go over the rows
-/// before or after them (kernels/tile/merge_passes.h).
-void append_passes_forward(const PassOf& of, std::vector<PassLaunch>& launches) {
-  const Extents extents(of.problem);
-  const int passes = mask_pass_count(of.problem);
-  for (int pass = 0; pass < passes; ++pass) {
-    for (const ViewLaunch& view : view_launches(of.problem, pass, TokenHeads::kAdjacent)) {
-      append_forward({of.kernel, view.problem, of.instances}, launches);
-    }
+/// The plan of a pass, over tensors that are not there.
+std::vector<Step> plan_of(const AttentionKernel& kernel, const Problem& problem, Pass pass,
+                          bool is_deterministic) {
+  const Problem of = problem.lengths ? problem.packed() : problem;
+  const ForwardTensors forward =
+      contiguous_tensors(of, nullptr, nullptr, nullptr, nullptr, nullptr);
+  const BackwardTensors backward = contiguous_tensors(of, nullptr, nullptr, nullptr, nullptr,
+                                                      nullptr, nullptr, nullptr, nullptr, nullptr);
+  PlanRequest request{of, kV100SharedBytes};
+  request.is_deterministic = is_deterministic;
+  if (pass == Pass::kForward) {
+    request.forward = &forward;
+  } else {
+    request.backward = &backward;
   }
-  const double of_outputs = passes > 1 ? (passes + 1) * extents.half_row : 0.0;
-  launches.push_back(
-      of_bytes(extents.heads * extents.queries * ((passes + 1) * kLseBytes + of_outputs)));
-}
-
-void append_passes_backward(const PassOf& of, bool is_deterministic,
-                            std::vector<PassLaunch>& launches) {
-  const Extents extents(of.problem);
-  const int passes = mask_pass_count(of.problem);
-  for (int pass = 0; pass < passes; ++pass) {
-    launches.push_back(of_bytes(2 * extents.heads * extents.queries * kLseBytes));
-    for (const ViewLaunch& view : view_launches(of.problem, pass, TokenHeads::kAdjacent)) {
-      append_backward({of.kernel, view.problem, of.instances}, is_deterministic, launches);
-    }
+  PackedLengths lengths{};
+  if (problem.lengths) {
+    lengths = packed_lengths(problem);
+    request.lengths = &lengths;
   }
-  if (passes == 1) return;
-  const double of_row = (passes + 1) * extents.half_row;
-  launches.push_back(of_bytes(extents.heads * extents.queries * of_row));  // dQ
-  for (int i = 0; i < 2; ++i) {                                            // dK, dV
-    launches.push_back(of_bytes(extents.key_heads * extents.keys * of_row));
+  PatternLists lists;
+  if (problem.sparse) {
+    lists = kernel.sparse.lists(problem, pass, is_deterministic);
+    request.lists = &lists;
   }
+  DeviceWorkspace workspace;
+  return kernel.plan(request, workspace);
 }
 
 /// Which no host launches.
@@ -337,18 +289,14 @@ bool is_nothing(const PassLaunch& launch) {
 }  // namespace
 
 std::vector<PassLaunch> launches_of_pass(const AttentionKernel& kernel, const Problem& problem,
-                                         Pass pass, bool is_deterministic,
-                                         std::span<const KernelInstance> instances) {
-  if (is_chain(kernel)) return launches_of_chain(problem, pass, instances);
-  const PassOf of{kernel, problem, instances};
+                                         Pass pass, bool is_deterministic) {
+  if (is_chain(kernel)) return launches_of_chain(problem, pass, kernel_instances());
   std::vector<PassLaunch> launches;
-  const bool has_passes = has_mask_passes(problem);
-  if (pass != Pass::kBackward) {
-    has_passes ? append_passes_forward(of, launches) : append_forward(of, launches);
-  }
-  if (pass != Pass::kForward) {
-    has_passes ? append_passes_backward(of, is_deterministic, launches)
-               : append_backward(of, is_deterministic, launches);
+  for (const Pass each : {Pass::kForward, Pass::kBackward}) {
+    if (pass != each && pass != Pass::kForwardBackward) continue;
+    for (const Step& step : plan_of(kernel, problem, each, is_deterministic)) {
+      launches.push_back(launch_of(step, step.view ? *step.view : problem));
+    }
   }
   std::erase_if(launches, is_nothing);
   return launches;

@@ -3,12 +3,11 @@
 #pragma once
 
 #include <span>
-#include <stdexcept>
 #include <vector>
 
 #include "harness/model/predict/block_schedule.h"
 #include "kernels/launch/attention_kernel.h"
-#include "kernels/registry.h"
+#include "kernels/launch/serving_instance.h"
 
 namespace sparkbench {
 
@@ -22,16 +21,10 @@ struct PassLaunch {
   double l2_bytes = 0;
 };
 
-/// `instances` lack the kernel that a pass launches.
-struct NoInstance : std::invalid_argument {
-  using std::invalid_argument::invalid_argument;
-};
-
-/// In launch order, as kernels/volta/*_gpu.cu launch them; launches without a block are left out.
-/// `kernel` has the pass and supports the problem. Throws NoInstance.
-std::vector<PassLaunch> launches_of_pass(
-    const AttentionKernel& kernel, const Problem& problem, Pass pass, bool is_deterministic,
-    std::span<const KernelInstance> instances = kernel_instances());
+/// In launch order, as the kernel's plan has them; launches without a block are left out. `kernel`
+/// has the pass and supports the problem. Throws NoInstance (kernels/launch/serving_instance.h).
+std::vector<PassLaunch> launches_of_pass(const AttentionKernel& kernel, const Problem& problem,
+                                         Pass pass, bool is_deterministic);
 
 /// Whether the kernel is the unfused chain of kernels/acsr/.
 bool is_chain(const AttentionKernel& kernel);

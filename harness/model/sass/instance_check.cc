@@ -10,7 +10,7 @@
 namespace sparkbench {
 namespace {
 
-constexpr int kTuring = 75;  // launches no such kernel: kernels/volta/launch.cuh
+constexpr int kTuring = 75;  // launches no such kernel: kernels/volta/compiled_kernel.cuh
 
 }  // namespace
 

@@ -22,7 +22,12 @@ Gradients run(const PackedCase& made, const OnGpu& gpu, const PackedRows& rows, 
   return run(packed, PackedBackwardWorkspace(packed, made.batch(), dq).bytes, gpu.q, gpu.k, gpu.v,
              upload(rows.o), gpu.d_o, upload(rows.lse),
              [&](const BackwardTensors& tensors, void* workspace) {
-               launch_packed_backward(packed, gpu.lengths(), tensors, workspace, dq, nullptr);
+               DeviceWorkspace memory(workspace);
+               const PackedLengths lengths = gpu.lengths();
+               PlanRequest request = request_on_gpu(packed);
+               request.backward = &tensors;
+               request.lengths = &lengths;
+               run_on_stream(varlen_backward_plan(request, dq, memory), nullptr);
              });
 }
 

@@ -6,8 +6,9 @@
 #include <vector>
 
 #include "kernels/hopper/backward/test_gradients.h"
-#include "kernels/hopper/backward_gpu.h"
 #include "kernels/hopper/backward_workspace.h"
+#include "kernels/hopper/plan.h"
+#include "kernels/hopper/test_gpu.h"
 #include "kernels/testing/test_packed_gpu.h"
 
 namespace sparkbench::hopper {
@@ -37,7 +38,10 @@ inline Gradients run(const Case& made, DqForm dq) {
   return run(made.problem, dense_workspace(made.problem, dq).bytes, upload(made.inputs.q),
              upload(made.inputs.k), upload(made.inputs.v), upload(made.forward.o), upload(made.d_o),
              upload(made.forward.lse), [&](const BackwardTensors& tensors, void* workspace) {
-               launch_backward(made.problem, tensors, workspace, dq, nullptr);
+               DeviceWorkspace memory(workspace);
+               PlanRequest request = request_on_gpu(made.problem);
+               request.backward = &tensors;
+               run_on_stream(backward_plan(request, dq, memory), nullptr);
              });
 }
 

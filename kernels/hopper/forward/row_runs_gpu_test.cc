@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "kernels/hopper/forward/test_forward.h"
-#include "kernels/hopper/forward_gpu.h"
+#include "kernels/hopper/plan.h"
 #include "kernels/hopper/test_gpu.h"
 #include "kernels/hopper/test_inputs.h"
 #include "kernels/testing/test_gpu.h"
@@ -27,10 +27,11 @@ DeviceOutputs run_on_gpu(const Problem& problem, const OwnedInputs& inputs) {
   const DeviceBuffer q = upload(inputs.q), k = upload(inputs.k), v = upload(inputs.v);
   const DeviceBuffer o = poisoned(problem.q_elements() * sizeof(Half));
   const DeviceBuffer lse = poisoned(problem.lse_elements() * sizeof(float));
-  launch_forward(problem,
-                 contiguous_tensors(problem, q.as<Half>(), k.as<Half>(), v.as<Half>(), o.as<Half>(),
-                                    lse.as<float>()),
-                 RowForm::kRuns, nullptr);
+  const ForwardTensors tensors = contiguous_tensors(problem, q.as<Half>(), k.as<Half>(),
+                                                    v.as<Half>(), o.as<Half>(), lse.as<float>());
+  PlanRequest request = request_on_gpu(problem);
+  request.forward = &tensors;
+  run_on_stream(forward_plan(request, RowForm::kRuns), nullptr);
   CUDA_CHECK(cudaDeviceSynchronize());
   return {download<Half>(o, problem.q_elements()), download<float>(lse, problem.lse_elements())};
 }

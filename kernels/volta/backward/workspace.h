@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kernels/base/saturating.h"
+#include "kernels/launch/plan.h"
 #include "kernels/problem/attention.h"
 #include "kernels/volta/backward/params.h"
 #include "kernels/volta/backward/relay_plan.h"
@@ -51,14 +52,6 @@ inline std::size_t backward_workspace_bytes_of_grid(const Problem& problem, bool
   return problem.head_dim > 64 ? std::max(of_blocks, of_relay) : of_relay;
 }
 
-/// Of a pass that has_relay(), with its words behind the sums.
-inline DqRelay lay_out_relay(const Problem& problem, void* memory) {
-  const int slot_bits = relay_slot_bits(problem);
-  auto* const bytes = static_cast<unsigned char*>(memory);
-  void* const turns = bytes + statistics_bytes(problem) + relay_sums_bytes(problem, slot_bits);
-  return make_relay(problem, slot_bits, static_cast<std::uint32_t*>(turns));
-}
-
 /// The problem whose workspace that of `batch` packed sequences is, those of a head one behind the
 /// other: each begins with a row of its own (first_workspace_row).
 inline Problem workspace_problem(const Problem& packed, int batch) {
@@ -67,12 +60,13 @@ inline Problem workspace_problem(const Problem& packed, int batch) {
   return problem;
 }
 
-inline BackwardWorkspace lay_out_workspace(const Problem& problem, void* memory,
-                                           bool is_deterministic) {
-  auto* const bytes = static_cast<unsigned char*>(memory);
-  void* const dq_sums = is_deterministic ? nullptr : bytes + statistics_bytes(problem);
-  return {static_cast<RowStatistics*>(memory), static_cast<float*>(dq_sums),
-          workspace_rows(problem.seqlen_q)};
+inline BackwardWorkspace take_workspace(const Problem& problem, bool is_deterministic,
+                                        Workspace& workspace) {
+  auto* const statistics = workspace.take<RowStatistics>("statistics", statistics_bytes(problem));
+  auto* const sums =
+      is_deterministic ? nullptr
+                       : workspace.take<float>("dq_sums", dq_sums_bytes(problem, is_deterministic));
+  return {statistics, sums, workspace_rows(problem.seqlen_q)};
 }
 
 }  // namespace sparkbench::volta

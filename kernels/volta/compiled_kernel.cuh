@@ -1,15 +1,10 @@
-// From a row of instances.h to a compiled kernel, and to its launch.
+// From a row of instances.h to a compiled kernel, which a plan launches (plan.h).
 #pragma once
 
-#include "kernels/machine/cuda_resources.h"
 #include "kernels/machine/gpu.cuh"
 #include "kernels/volta/instances.h"
 
 namespace sparkbench::volta {
-
-/// The compiled kernel of a row's configuration.
-template <class Config>
-struct KernelOf;
 
 /// False in Turing's code for kernels that are never launched there, where blocks have 64 KiB of
 /// shared memory: varlen and patterns (kernel_family.cc). They would be half of a build for it.
@@ -31,11 +26,7 @@ __device__ constexpr bool is_launched_here() {
     if constexpr (is_launched_here<symbol##_config>()) {                                      \
       body<symbol##_config>(machine, params);                                                 \
     }                                                                                         \
-  }                                                                                           \
-  template <>                                                                                 \
-  struct KernelOf<symbol##_config> {                                                          \
-    static constexpr auto kFunction = symbol;                                                 \
-  };
+  }
 
 /// The same of a row of a table of instances.h, by the kernel that the table is of.
 #define SPARK_FORWARD_KERNEL(symbol, id, ...) \
@@ -48,23 +39,5 @@ __device__ constexpr bool is_launched_here() {
   SPARK_VOLTA_KERNEL(prepare_statistics, BackwardParams, symbol, __VA_ARGS__)
 #define SPARK_ROUND_DQ_KERNEL(symbol, id, ...) \
   SPARK_VOLTA_KERNEL(round_dq, BackwardParams, symbol, __VA_ARGS__)
-
-/// The blocks of a launch: of each head of each batch entry.
-struct BlockCounts {
-  int of_head, heads, batch;
-};
-
-/// Launches a row's kernel. Heads and batch entries are grid axes y and z.
-template <class Config, class Params>
-void launch(const Params& params, const BlockCounts& blocks, std::size_t shared_bytes,
-            CUstream_st* stream) {
-  const auto kernel = KernelOf<Config>::kFunction;
-  CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                                  static_cast<int>(shared_bytes)));
-  const dim3 grid(static_cast<unsigned>(blocks.of_head), static_cast<unsigned>(blocks.heads),
-                  static_cast<unsigned>(blocks.batch));
-  kernel<<<grid, Config::kThreads, shared_bytes, stream>>>(params);
-  CUDA_CHECK(cudaGetLastError());
-}
 
 }  // namespace sparkbench::volta

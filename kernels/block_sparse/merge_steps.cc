@@ -1,0 +1,86 @@
+#include "kernels/block_sparse/merge_steps.h"
+
+#include "kernels/base/ceil_divide.h"
+#include "kernels/machine/emulated/machine.h"
+
+namespace sparkbench {
+
+#ifdef SPARKBENCH_HAS_CUDA
+// In merge_gpu.cu.
+extern "C" {
+void spark_merge_passes(MergeParams params);
+void spark_gather_lse(GatherParams params);
+void spark_sum_gradients(SumParams params);
+void spark_merge_parts(MergePartsParams params);
+void spark_sum_parts(SumPartsParams params);
+}
+#endif
+
+namespace {
+
+template <class Params, void (*kBody)(EmulatedMachine&, const Params&)>
+KernelInstance kernel(std::string_view id, std::string_view symbol, int block_rows,
+                      [[maybe_unused]] void (*function)(Params)) {
+  KernelInstance made = shared_kernel(id, symbol, kMergeThreads, block_rows, 0,
+                                      [](EmulatedMachine& machine, const void* params) {
+                                        kBody(machine, *static_cast<const Params*>(params));
+                                      });
+  made.function = reinterpret_cast<const void*>(function);
+  return made;
+}
+
+#ifdef SPARKBENCH_HAS_CUDA
+#define SPARK_FUNCTION(symbol) symbol
+#else
+#define SPARK_FUNCTION(symbol) nullptr
+#endif
+#define SPARK_ROW_KERNEL(Params, body, id, rows) \
+  kernel<Params, body<EmulatedMachine>>(id, "spark_" #body, rows, SPARK_FUNCTION(spark_##body))
+
+const KernelInstance kMergePasses =
+    SPARK_ROW_KERNEL(MergeParams, merge_passes, "merge-passes", kMergeRows);
+const KernelInstance kGatherLse =
+    SPARK_ROW_KERNEL(GatherParams, gather_lse, "gather-lse", kMergeThreads);
+const KernelInstance kSumGradients =
+    SPARK_ROW_KERNEL(SumParams, sum_gradients, "sum-gradients", kMergeRows);
+const KernelInstance kMergeParts =
+    SPARK_ROW_KERNEL(MergePartsParams, merge_parts, "merge-parts", kMergeRows);
+const KernelInstance kSumParts =
+    SPARK_ROW_KERNEL(SumPartsParams, sum_parts, "sum-parts", kMergeRows);
+
+template <class Params>
+Step step_of(const KernelInstance& kernel, const std::array<int, 3>& grid, const Params& params) {
+  Step step;
+  step.instance = &kernel;
+  step.grid = grid;
+  step.params = ParamBytes(params);
+  return step;
+}
+
+/// Each head's rows by themselves.
+std::array<int, 3> grid_of(const KernelInstance& kernel, const RowsOfHeads& rows) {
+  return {ceil_divide(rows.seqlen, kernel.block_rows), rows.heads, rows.batch};
+}
+std::array<int, 3> merge_grid(const RowsOfHeads& rows) {
+  return {MergeBlocks{rows.heads}.count(rows.seqlen), 1, rows.batch};
+}
+
+}  // namespace
+
+Step merge_passes_step(const MergeParams& params, const RowsOfHeads& rows) {
+  return step_of(kMergePasses, merge_grid(rows), params);
+}
+Step gather_lse_step(const GatherParams& params, const RowsOfHeads& rows) {
+  return step_of(kGatherLse, grid_of(kGatherLse, rows), params);
+}
+Step sum_gradients_step(const SumParams& params, const RowsOfHeads& rows) {
+  return step_of(kSumGradients, merge_grid(rows), params);
+}
+Step merge_parts_step(const MergePartsParams& params, const RowsOfHeads& rows) {
+  return step_of(kMergeParts, grid_of(kMergeParts, rows), params);
+}
+Step sum_parts_step(const SumPartsParams& params, const RowsOfHeads& rows) {
+  return step_of(kSumParts, grid_of(kSumParts, rows), params);
+}
+
+}  // namespace sparkbench

@@ -1,0 +1,23 @@
+// The launches that go over rows: what combines the parts of a pattern's blocks
+// (tile/merge_parts.h) and the strided views of a pattern (tile/merge_passes.h).
+#pragma once
+
+#include "kernels/launch/plan.h"
+#include "kernels/tile/merge_parts.h"
+
+namespace sparkbench {
+
+/// Rows of each head of each batch entry.
+struct RowsOfHeads {
+  int seqlen, heads, batch;
+};
+
+Step merge_passes_step(const MergeParams& params, const RowsOfHeads& rows);
+Step gather_lse_step(const GatherParams& params, const RowsOfHeads& rows);
+Step sum_gradients_step(const SumParams& params, const RowsOfHeads& rows);
+
+/// `rows` are those that parts share: of all splits.
+Step merge_parts_step(const MergePartsParams& params, const RowsOfHeads& rows);
+Step sum_parts_step(const SumPartsParams& params, const RowsOfHeads& rows);
+
+}  // namespace sparkbench

@@ -1,0 +1,138 @@
+#include "kernels/hopper/instances.h"
+
+#include <algorithm>
+#include <stdexcept>
+#include <string>
+
+#include "kernels/hopper/backward/params.h"
+#include "kernels/hopper/backward/round_dq.h"
+#include "kernels/hopper/backward/row_statistics.h"
+#include "kernels/hopper/instance_table.h"
+
+namespace sparkbench::hopper {
+
+#ifdef SPARKBENCH_HAS_HOPPER
+// The functions of the .cu files: a launch names them by their addresses here.
+#define SPARK_DECLARE_FORWARD(symbol, id, ...) extern "C" void symbol(LaunchParams params);
+#define SPARK_DECLARE_BACKWARD(symbol, id, ...) extern "C" void symbol(BackwardParams params);
+SPARK_HOPPER_FORWARD(SPARK_DECLARE_FORWARD)
+SPARK_HOPPER_RUNS_FORWARD(SPARK_DECLARE_FORWARD)
+SPARK_HOPPER_SPARSE_FORWARD(SPARK_DECLARE_FORWARD)
+SPARK_HOPPER_PACKED_FORWARD(SPARK_DECLARE_FORWARD)
+SPARK_HOPPER_BACKWARD(SPARK_DECLARE_BACKWARD)
+SPARK_HOPPER_BACKWARD_SUMS(SPARK_DECLARE_BACKWARD)
+SPARK_HOPPER_BACKWARD_CARRIED(SPARK_DECLARE_BACKWARD)
+SPARK_HOPPER_BACKWARD_DQ(SPARK_DECLARE_BACKWARD)
+SPARK_HOPPER_SPARSE_BACKWARD(SPARK_DECLARE_BACKWARD)
+SPARK_HOPPER_SPARSE_BACKWARD_DQ(SPARK_DECLARE_BACKWARD)
+SPARK_HOPPER_PACKED_BACKWARD(SPARK_DECLARE_BACKWARD)
+SPARK_HOPPER_PACKED_BACKWARD_SUMS(SPARK_DECLARE_BACKWARD)
+SPARK_HOPPER_PACKED_BACKWARD_DQ(SPARK_DECLARE_BACKWARD)
+extern "C" void hopper_fp32acc_bwd_statistics(BackwardParams params);
+extern "C" void hopper_fp32acc_bwd_round_dq(BackwardParams params, int columns);
+#define SPARK_FUNCTION(symbol) reinterpret_cast<const void*>(symbol)
+#else
+#define SPARK_FUNCTION(symbol) nullptr
+#endif
+
+namespace {
+
+constexpr int kMostColumns = 256;  // of a tile
+
+/// `rows` of a block of the score matrix, which it goes over in steps of so many columns, by so
+/// many products.
+template <class Config>
+KernelInstance instance(std::string_view symbol, std::string_view id, const void* function,
+                        int rows, int step_columns, int products) {
+  return {.id = id,
+          .symbol = symbol,
+          .instruction = MmaInstruction::kWgmma,
+          .accumulator = Accumulator::kFp32,
+          .head_dim = Config::kHeadDim,
+          .least_head_dim = Config::kLeastHeadDim,
+          .has_dropout = Config::kHasDropout,
+          .is_packed = Config::kIsPacked,
+          .is_sparse = Config::kIsSparse,
+          .products = products,
+          .threads = Config::kThreads,
+          .dynamic_shared_bytes = sizeof(typename Config::Tiles),
+          .block_rows = rows,
+          .step_columns = step_columns,
+          .blocks_per_sm = Config::kBlocksPerSm,
+          .seen_rows = kWarpgroupRows,
+          .limits = {},
+          .function = function};
+}
+
+/// Of all columns, without products: blocks of so many rows.
+KernelInstance row_instance(std::string_view symbol, std::string_view id, const void* function,
+                            int threads, int rows) {
+  return {.id = id,
+          .symbol = symbol,
+          .instruction = MmaInstruction::kWgmma,
+          .accumulator = Accumulator::kFp32,
+          .head_dim = kMostColumns,
+          .least_head_dim = kChunkHalves,
+          .has_dropout = false,
+          .is_packed = false,
+          .is_sparse = false,
+          .products = 0,
+          .threads = threads,
+          .dynamic_shared_bytes = 0,
+          .block_rows = rows,
+          .step_columns = 0,
+          .limits = {},
+          .function = function};
+}
+
+// S, P V
+#define SPARK_FORWARD_ROW(symbol, id, ...)                                         \
+  instance<__VA_ARGS__>(#symbol, id, SPARK_FUNCTION(symbol), __VA_ARGS__::kBlockM, \
+                        __VA_ARGS__::kBlockN, 2),
+// S, dP, dV, dK
+#define SPARK_BACKWARD_ROW(symbol, id, ...)                                           \
+  instance<__VA_ARGS__>(#symbol, id, SPARK_FUNCTION(symbol), __VA_ARGS__::kBlockKeys, \
+                        __VA_ARGS__::kStep, 4),
+// S, dP, dV, dK, dQ
+#define SPARK_BACKWARD_WITH_DQ_ROW(symbol, id, ...)                                   \
+  instance<__VA_ARGS__>(#symbol, id, SPARK_FUNCTION(symbol), __VA_ARGS__::kBlockKeys, \
+                        __VA_ARGS__::kStep, 5),
+// S, dP, dQ
+#define SPARK_BACKWARD_DQ_ROW(symbol, id, ...)                                     \
+  instance<__VA_ARGS__>(#symbol, id, SPARK_FUNCTION(symbol), __VA_ARGS__::kBlockM, \
+                        __VA_ARGS__::kBlockN, 3),
+const KernelInstance kInstances[] = {
+    SPARK_HOPPER_FORWARD(SPARK_FORWARD_ROW)                        //
+    SPARK_HOPPER_RUNS_FORWARD(SPARK_FORWARD_ROW)                   //
+    SPARK_HOPPER_BACKWARD_SUMS(SPARK_BACKWARD_WITH_DQ_ROW)         //
+    SPARK_HOPPER_BACKWARD_CARRIED(SPARK_BACKWARD_WITH_DQ_ROW)      //
+    SPARK_HOPPER_BACKWARD(SPARK_BACKWARD_ROW)                      //
+    SPARK_HOPPER_BACKWARD_DQ(SPARK_BACKWARD_DQ_ROW)                //
+    SPARK_HOPPER_SPARSE_FORWARD(SPARK_FORWARD_ROW)                 //
+    SPARK_HOPPER_SPARSE_BACKWARD(SPARK_BACKWARD_ROW)               //
+    SPARK_HOPPER_SPARSE_BACKWARD_DQ(SPARK_BACKWARD_DQ_ROW)         //
+    SPARK_HOPPER_PACKED_FORWARD(SPARK_FORWARD_ROW)                 //
+    SPARK_HOPPER_PACKED_BACKWARD_SUMS(SPARK_BACKWARD_WITH_DQ_ROW)  //
+    SPARK_HOPPER_PACKED_BACKWARD(SPARK_BACKWARD_ROW)               //
+    SPARK_HOPPER_PACKED_BACKWARD_DQ(SPARK_BACKWARD_DQ_ROW)         //
+    row_instance("hopper_fp32acc_bwd_statistics", "hopper-fp32acc/bwd-statistics",
+                 SPARK_FUNCTION(hopper_fp32acc_bwd_statistics), StatisticsConfig::kThreads,
+                 StatisticsConfig::kBlockM),
+    row_instance("hopper_fp32acc_bwd_round_dq", "hopper-fp32acc/bwd-round-dq",
+                 SPARK_FUNCTION(hopper_fp32acc_bwd_round_dq), RoundDqConfig::kThreads,
+                 kWarpgroupRows),
+};
+
+}  // namespace
+
+std::span<const KernelInstance> instances() { return kInstances; }
+
+const KernelInstance& instance_named(std::string_view id) {
+  const auto all = instances();
+  const auto found = std::find_if(all.begin(), all.end(),
+                                  [id](const KernelInstance& each) { return each.id == id; });
+  if (found == all.end()) throw std::logic_error("no instance is " + std::string(id));
+  return *found;
+}
+
+}  // namespace sparkbench::hopper

@@ -1,0 +1,50 @@
+#include "kernels/launch/run_gpu.h"
+
+#include "kernels/machine/cuda_resources.h"
+
+namespace sparkbench {
+namespace {
+
+/// Of a block that has not asked for more (CUDA programming guide, technical specifications).
+constexpr int kSharedBytesUnasked = 48 << 10;
+
+dim3 grid_of(const std::array<int, 3>& grid) {
+  return {static_cast<unsigned>(grid[0]), static_cast<unsigned>(grid[1]),
+          static_cast<unsigned>(grid[2])};
+}
+
+void launch(const Step& step, CUstream_st* stream) {
+  const KernelInstance& instance = *step.instance;
+  if (instance.dynamic_shared_bytes > kSharedBytesUnasked) {
+    CUDA_CHECK(cudaFuncSetAttribute(instance.function, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                    instance.dynamic_shared_bytes));
+  }
+  void* params[] = {const_cast<void*>(step.params.data()),
+                    const_cast<void*>(step.second_param.data())};
+  CUDA_CHECK(cudaLaunchKernel(instance.function, grid_of(step.grid),
+                              dim3(static_cast<unsigned>(instance.threads)), params,
+                              static_cast<std::size_t>(instance.dynamic_shared_bytes), stream));
+}
+
+}  // namespace
+
+void run_on_stream(const std::vector<Step>& plan, CUstream_st* stream) {
+  for (const Step& step : plan) {
+    if (step.instance != nullptr) {
+      launch(step, stream);
+    } else {
+      CUDA_CHECK(cudaMemsetAsync(step.zero.first, step.zero.byte, step.zero.bytes, stream));
+    }
+  }
+}
+
+std::size_t shared_bytes_of_gpu() { return shared_bytes_per_block(); }
+
+int sms_of_gpu() {
+  int device = 0, sms = 0;
+  CUDA_CHECK(cudaGetDevice(&device));
+  CUDA_CHECK(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device));
+  return sms;
+}
+
+}  // namespace sparkbench

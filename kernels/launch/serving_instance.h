@@ -1,0 +1,57 @@
+// Which instance serves a launch: the first of a table that does. Rows of the same work stand in
+// the order of preference.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <stdexcept>
+#include <string_view>
+
+#include "kernels/launch/kernel_instance.h"
+
+namespace sparkbench {
+
+/// How a launch's blocks find their place.
+enum class BlockSource {
+  kDense,        // one after the other
+  kVarlen,       // by a list that is made before the launch (kernels/varlen/)
+  kBlockSparse,  // by a pattern's lists (kernels/block_sparse/)
+};
+
+/// A row that asks a block for more shared memory than the device has is passed over. A dropout
+/// threshold of 0 drops nothing and takes a row without dropout.
+struct InstanceWish {
+  std::string_view pass;  // "fwd", ...
+  int products;
+  Accumulator accumulator;
+  const Problem& problem;
+  std::size_t shared_bytes_per_block;
+  BlockSource blocks = BlockSource::kDense;
+};
+
+inline bool serves(const KernelInstance& instance, const InstanceWish& wish) {
+  const bool has_scores = instance.products > 0;
+  return instance.pass() == wish.pass && instance.products == wish.products &&
+         instance.accumulator == wish.accumulator && instance.serves(wish.problem.head_dim) &&
+         instance.is_packed == (wish.blocks == BlockSource::kVarlen) &&
+         (!has_scores || instance.is_sparse == (wish.blocks == BlockSource::kBlockSparse)) &&
+         (!has_scores || instance.has_dropout == (wish.problem.dropout().threshold != 0)) &&
+         static_cast<std::size_t>(instance.dynamic_shared_bytes) <= wish.shared_bytes_per_block;
+}
+
+/// No instance of a table serves.
+struct NoInstance : std::invalid_argument {
+  using std::invalid_argument::invalid_argument;
+};
+
+/// Of those that `also` holds for, too. Null where none serves.
+template <class Predicate>
+const KernelInstance* find_instance(std::span<const KernelInstance> table, const InstanceWish& wish,
+                                    Predicate also) {
+  for (const KernelInstance& instance : table) {
+    if (serves(instance, wish) && also(instance)) return &instance;
+  }
+  return nullptr;
+}
+
+}  // namespace sparkbench

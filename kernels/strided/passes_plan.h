@@ -1,0 +1,20 @@
+// The plan of a pattern that is run as strided views (pattern_launches.h), whatever kernels these
+// are launches of.
+#pragma once
+
+#include <functional>
+#include <vector>
+
+#include "kernels/launch/plan.h"
+#include "kernels/strided/pattern_launches.h"
+
+namespace sparkbench {
+
+/// Of one view, which has a pattern or none.
+using PlanView = std::function<std::vector<Step>(const PlanRequest&, Workspace&)>;
+
+/// The problem has_mask_passes(). `memory` has the bytes of `layout`.
+std::vector<Step> plan_of_views(const PlanRequest& request, const PassesWorkspace& layout,
+                                void* memory, const PlanView& plan_view);
+
+}  // namespace sparkbench

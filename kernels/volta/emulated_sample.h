@@ -1,0 +1,37 @@
+// Which blocks of a dense backward pass a sample takes, and how much its blocks walk.
+#pragma once
+
+#include <vector>
+
+#include "kernels/base/sample.h"
+#include "kernels/launch/kernel_instance.h"
+#include "kernels/volta/backward/dq_relay.h"
+
+namespace sparkbench::volta {
+
+using Tiles = std::vector<SampleTile>;
+
+/// Of each block of keys, the steps of queries that it walks for one query head: its counts are
+/// affine in them.
+std::vector<double> steps_of_blocks(const KernelInstance& instance, const Problem& problem);
+
+/// Every tile of queries of the heads that occur in a sample, and that read key heads of it.
+Tiles tiles_of_same_heads(const Problem& problem, const BackwardSample& sample);
+
+/// The tiles of keys that a row of the query tile sees: none where no row sees any.
+Tiles tiles_of_visible_keys(const Problem& problem, const SampleTile& queries);
+
+/// Blocks of keys of a head that lie side by side.
+struct KeyBlocks {
+  int key_head, batch;
+  Range blocks;
+};
+
+/// Those that make the gradients of a sample in relay: of queries, all that these see. So a block
+/// never rounds dQ of queries of the sample before it has all of it.
+std::vector<KeyBlocks> key_blocks_of(const Problem& problem, const BackwardSample& sample);
+
+/// Sets the words that tell turns as blocks of keys from `key_block` on leave them.
+void pass_turns_behind(const DqRelay& relay, const Problem& problem, int key_block);
+
+}  // namespace sparkbench::volta

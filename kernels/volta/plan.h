@@ -1,0 +1,56 @@
+// The launches of the Volta kernels' passes (kernels/launch/plan.h).
+#pragma once
+
+#include <vector>
+
+#include "kernels/block_sparse/sparse_lists.h"
+#include "kernels/launch/plan.h"
+#include "kernels/varlen/work_lists.h"
+#include "kernels/volta/backward/params.h"
+
+namespace sparkbench::volta {
+
+/// Throws NoInstance (kernels/launch/serving_instance.h), and as check_packed() does
+/// (kernels/varlen/work_lists.h).
+std::vector<Step> plan(Accumulator accumulator, const PlanRequest& request, Workspace& workspace);
+
+/// Device memory that such a pass takes beside its tensors: the parts that plan() takes, of a
+/// varlen problem of `lengths->batch` sequences. Saturates.
+std::uint64_t plan_bytes(Accumulator accumulator, const PlanRequest& request, Pass pass);
+
+/// A dense backward pass whose blocks hand on dQ, of 2^slot_bits slots, whatever has_relay() says
+/// (backward/relay_plan.h).
+std::vector<Step> relay_plan(const KernelInstance& instance, const PlanRequest& request,
+                             int slot_bits, Workspace& workspace);
+
+/// The instances of a pattern's pass that take lists, in the order of its lists.
+std::vector<const KernelInstance*> listed_instances(Accumulator accumulator,
+                                                    const PlanRequest& request, Pass pass);
+
+/// Launches of an instance, whether or not a plan would take it.
+Step dense_step(const KernelInstance& instance, const Problem& problem, ParamBytes params);
+Step varlen_step(const KernelInstance& instance, const Problem& packed, int items,
+                 ParamBytes params);
+Step listed_step(const KernelInstance& instance, const Problem& problem,
+                 const SparseTileLists& lists, ParamBytes params);
+
+/// The list that an instance takes of varlen sequences.
+WorkListKind work_list_kind(const KernelInstance& instance);
+
+/// Of a list's blocks, without what their parts store.
+Step listed_gradients(const KernelInstance& instance, const Problem& problem,
+                      const SparseTileLists& lists, const BackwardParams& params);
+
+/// The instance whose blocks hand on dQ: null where there is none.
+const KernelInstance* find_relay(Accumulator accumulator, const PlanRequest& request);
+
+/// Of members [first_member, end_member) of a group, whose places count the tiles that are listed.
+/// Throws std::invalid_argument where 31 bits are too few.
+GroupWalk walk_of_lists(const KernelInstance& instance, const SparseTileLists& lists,
+                        int first_member, int end_member);
+
+/// Prepares the statistics of the queries, where a plan leaves that to the blocks of keys.
+Step statistics_step(Accumulator accumulator, const PlanRequest& request,
+                     const BackwardParams& params);
+
+}  // namespace sparkbench::volta
