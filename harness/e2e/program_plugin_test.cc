@@ -79,8 +79,7 @@ TEST(PluginProgram, OurKernelsDoNotComputeInBf16) {
   const ProgramResult result = run_sparkbench("sweep -q --dtype bf16 --kernel volta-fp32acc" +
                                               kProblem + "--headdim 64 --causal true");
   EXPECT_EQ(result.exit_code, 2);
-  EXPECT_TRUE(contains(result.err,
-                       "volta-fp32acc does not compute in bf16; allowed: --dtype fp16"))
+  EXPECT_TRUE(contains(result.err, "volta-fp32acc does not compute in bf16; allowed: --dtype fp16"))
       << result.err;
   expect_refused(run_sparkbench("sweep --dtype fp8" + kProblem), 2, "--dtype");
 }
