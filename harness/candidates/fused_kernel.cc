@@ -14,6 +14,7 @@
 #include "kernels/block_sparse/pattern_lists.h"
 #include "kernels/jit/device_sights.h"
 #include "kernels/launch/prepared_chain.h"
+#include "kernels/launch/run_gpu.h"
 
 namespace sparkbench {
 
@@ -41,12 +42,8 @@ Support FusedKernel::supports(const Problem& problem, Pass pass) const {
   const Support support = problem.lengths ? kernel_.packed.supports(problem.packed(), device_)
                                           : kernel_.supports(problem, device_);
   if (!support) return {fmt::format("{} does not support {}", kernel_.name, support.why_not)};
-  if (!device_.is_emulated && !is_chain && kernel_.forward.launch == nullptr) {
+  if (!device_.is_emulated && !is_chain && !kernel_.has_gpu_code) {
     return {fmt::format("{} runs on emulated devices only", kernel_.name)};
-  }
-  if (problem.sparse && !device_.is_emulated && !is_chain &&
-      kernel_.sparse.launch_forward == nullptr) {
-    return {fmt::format("{} runs patterns on emulated devices only", kernel_.name)};
   }
   if (pass != Pass::kForward && !kernel_.has_backward()) {
     return {fmt::format("{} has no backward pass", kernel_.name)};
@@ -110,62 +107,39 @@ RunOutcome FusedKernel::run_on_host(const HostWork& work) const {
   return emulate_pass(kernel_, emulation_options(), work);
 }
 
-/// Uses one workspace for both passes, which run one after the other.
-Prepared FusedKernel::prepare_packed(const GpuWork& work) const {
-  const AttentionKernel& kernel = kernel_;
+/// Plans the passes here, outside the timed pass: they run one after the other and share a
+/// workspace. A pattern's block lists are built and copied, too.
+Prepared FusedKernel::prepare_plan(const GpuWork& work) const {
   const bool is_deterministic = work.options.is_deterministic;
-  const Pass pass = work.options.pass == Pass::kForward ? Pass::kForward : Pass::kForwardBackward;
+  const bool is_forward = work.options.pass == Pass::kForward;
+  const Problem problem = work.problem.lengths ? work.problem.packed() : work.problem;
+  Problem seen = work.problem;
+  if (seen.sparse) seen.sparse = with_device_sights(seen.sparse).mask;
   Prepared prepared;
-  prepared.workspace_bytes = workspace_bytes(work.problem, pass, is_deterministic);
+  prepared.workspace_bytes =
+      workspace_bytes(seen, is_forward ? Pass::kForward : Pass::kForwardBackward, is_deterministic);
   const std::shared_ptr<void> workspace = work.allocate(prepared.workspace_bytes);
-  const Problem packed = work.problem.packed();
-  prepared.forward = [&kernel, packed, lengths = work.lengths, tensors = work.forward, workspace,
-                      stream = work.stream] {
-    kernel.packed.launch_forward(packed, lengths, tensors, workspace.get(), stream);
+  const auto plan = [&](PlanRequest request, Pass pass) {
+    std::vector<std::shared_ptr<const void>> kept{workspace};
+    if (work.problem.lengths) request.lengths = &work.lengths;
+    if (seen.sparse) {
+      const auto lists =
+          std::make_shared<const PatternLists>(kernel_.sparse_lists(seen, pass, is_deterministic));
+      std::vector<std::byte> bytes(lists->bytes());
+      lists->write(bytes.data());
+      const std::shared_ptr<void> memory = work.upload(bytes);
+      prepared.workspace_bytes += bytes.size();
+      request.lists = lists.get();
+      request.list_memory = memory.get();
+      kept.insert(kept.end(), {lists, memory});
+    }
+    return [plan = plan_on_gpu(kernel_, request, workspace.get()), kept = std::move(kept),
+            stream = work.stream] { run_on_stream(plan, stream); };
   };
-  if (pass == Pass::kForward) return prepared;
-  prepared.backward = [&kernel, packed, lengths = work.lengths, tensors = work.backward, workspace,
-                       is_deterministic, stream = work.stream] {
-    kernel.packed.launch_backward(packed, lengths, tensors, workspace.get(), is_deterministic,
-                                  stream);
-  };
-  return prepared;
-}
-
-/// Builds and copies a pattern's block lists here, outside the timed pass: they depend only on the
-/// pattern and its lengths. Both passes use one workspace.
-Prepared FusedKernel::prepare_sparse(const GpuWork& work) const {
-  const AttentionKernel& kernel = kernel_;
-  const Problem& problem = work.problem;
-  const bool is_deterministic = work.options.is_deterministic;
-  Problem seen = problem;
-  seen.sparse = with_device_sights(problem.sparse).mask;
-  const auto upload = [&](Pass pass) {
-    const auto lists =
-        std::make_shared<const PatternLists>(kernel.sparse.lists(seen, pass, is_deterministic));
-    std::vector<std::byte> bytes(lists->bytes());
-    lists->write(bytes.data());
-    return std::pair(lists, work.upload(bytes));
-  };
-  const Pass pass = work.options.pass == Pass::kForward ? Pass::kForward : Pass::kForwardBackward;
-  const std::uint64_t of_pass = kernel.workspace_bytes(seen, pass, is_deterministic);
-  const std::shared_ptr<void> workspace = work.allocate(of_pass);
-  Prepared prepared;
-  const auto [forward_lists, forward_memory] = upload(Pass::kForward);
-  prepared.workspace_bytes = of_pass + forward_lists->bytes();
-  prepared.forward = [&kernel, &problem, tensors = work.forward, workspace, lists = forward_lists,
-                      memory = forward_memory, stream = work.stream] {
-    kernel.sparse.launch_forward(problem, tensors, workspace.get(), *lists, memory.get(), stream);
-  };
-  if (pass == Pass::kForward) return prepared;
-  const auto [backward_lists, backward_memory] = upload(Pass::kBackward);
-  prepared.workspace_bytes += backward_lists->bytes();
-  prepared.backward = [&kernel, &problem, tensors = work.backward, workspace,
-                       lists = backward_lists, memory = backward_memory, is_deterministic,
-                       stream = work.stream] {
-    kernel.sparse.launch_backward(problem, tensors, workspace.get(), *lists, memory.get(),
-                                  is_deterministic, stream);
-  };
+  prepared.forward = plan(forward_request(problem, work.forward), Pass::kForward);
+  if (is_forward) return prepared;
+  prepared.backward =
+      plan(backward_request(problem, work.backward, is_deterministic), Pass::kBackward);
   return prepared;
 }
 
@@ -189,24 +163,7 @@ Prepared FusedKernel::prepare_chain(const GpuWork& work) const {
 }
 
 Prepared FusedKernel::prepare(const GpuWork& work) const {
-  if (kernel_.chain.prepare != nullptr) return prepare_chain(work);
-  if (work.problem.lengths) return prepare_packed(work);
-  if (work.problem.sparse) return prepare_sparse(work);
-  Prepared prepared;
-  const AttentionKernel& kernel = kernel_;
-  const Problem& problem = work.problem;
-  prepared.forward = [&kernel, &problem, tensors = work.forward, stream = work.stream] {
-    kernel.forward.launch(problem, tensors, stream);
-  };
-  if (work.options.pass == Pass::kForward) return prepared;
-  const bool is_deterministic = work.options.is_deterministic;
-  prepared.workspace_bytes = kernel.workspace_bytes(problem, work.options.pass, is_deterministic);
-  const std::shared_ptr<void> workspace = work.allocate(prepared.workspace_bytes);
-  prepared.backward = [&kernel, &problem, tensors = work.backward, workspace, is_deterministic,
-                       stream = work.stream] {
-    kernel.backward.launch(problem, tensors, workspace.get(), is_deterministic, stream);
-  };
-  return prepared;
+  return kernel_.chain.prepare != nullptr ? prepare_chain(work) : prepare_plan(work);
 }
 
 }  // namespace sparkbench

@@ -23,8 +23,7 @@ class FusedKernel : public Candidate {
   Prepared prepare(const GpuWork& work) const override;
 
  private:
-  Prepared prepare_packed(const GpuWork& work) const;
-  Prepared prepare_sparse(const GpuWork& work) const;
+  Prepared prepare_plan(const GpuWork& work) const;
   Prepared prepare_chain(const GpuWork& work) const;
 
   const AttentionKernel& kernel_;

@@ -73,7 +73,7 @@ TEST(FusedKernel, MayHaveNoPackedSequences) {
 TEST(FusedKernel, IsDeclinedByAGpuItCannotUse) {
   AttentionKernel emulated = kernel_named("volta-fp32acc");
   emulated.supports = [](const Problem&, const KernelDevice&) { return Support{}; };
-  emulated.forward.launch = nullptr;
+  emulated.has_gpu_code = false;
   EXPECT_EQ(FusedKernel(emulated, {70, 96 << 10, false}).supports({}, Pass::kForward).why_not,
             "volta-fp32acc runs on emulated devices only");
 }

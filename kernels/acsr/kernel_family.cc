@@ -133,10 +133,9 @@ constexpr AttentionKernel kKernels[] = {
      .instruction = MmaInstruction::kM8n8k4,
      .supports = supports,
      .workspace_bytes = workspace_bytes,
-     .forward = {emulate_forward, nullptr},
-     .backward = {emulate_backward, nullptr},
+     .forward = {emulate_forward},
+     .backward = {emulate_backward},
      .packed = {},
-     .sparse = {},
      .chain = {prepare},
      .is_baseline = true},
 };

@@ -132,7 +132,7 @@ std::shared_ptr<const PassLists> PreparedMask::lists(const AttentionKernel& kern
   const std::lock_guard lock(mutex_);  // another thread that asks for the same waits for it
   std::shared_ptr<const PassLists>& made = lists_[launch];
   if (made != nullptr) return made;
-  PatternLists lists = kernel.sparse.lists(seen, pass, is_deterministic);
+  PatternLists lists = kernel.sparse_lists(seen, pass, is_deterministic);
   std::vector<std::byte> bytes(lists.bytes());
   lists.write(bytes.data());
   std::shared_ptr<const void> memory = copy(bytes);

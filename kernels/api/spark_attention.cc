@@ -3,43 +3,45 @@
 #include "kernels/api/calls.h"
 #include "kernels/api/request.h"
 #include "kernels/api/status.h"
+#include "kernels/launch/run_gpu.h"
 #include "kernels/strided/pass_dropout.h"
 
 namespace sparkbench {
 namespace {
 
+void launch(const Request& request, PlanRequest of, Pass pass, void* workspace,
+            CUstream_st* stream) {
+  on_gpu(request.device, [&] {
+    if (request.mask == nullptr) {
+      return run_on_stream(plan_on_gpu(*request.kernel, of, workspace), stream);
+    }
+    const auto of_pattern = lists_on_gpu(request, pass, stream);
+    of.lists = &of_pattern->lists;
+    of.list_memory = of_pattern->memory.get();
+    run_on_stream(plan_on_gpu(*request.kernel, of, workspace), stream);
+  });
+}
+
 void forward(const Request& request, const ForwardTensors& tensors, void* workspace,
              CUstream_st* stream) {
-  const ForwardFunctions& functions = request.kernel->forward;
   if (request.is_emulated) {
-    expect_no_findings(functions.emulate(request.problem, tensors, emulation_options(), {}));
+    expect_no_findings(
+        request.kernel->forward.emulate(request.problem, tensors, emulation_options(), {}));
     return;
   }
-  on_gpu(request.device, [&] {
-    if (request.mask == nullptr) return functions.launch(request.problem, tensors, stream);
-    const auto of_pattern = lists_on_gpu(request, Pass::kForward, stream);
-    request.kernel->sparse.launch_forward(request.problem, tensors, workspace, of_pattern->lists,
-                                          of_pattern->memory.get(), stream);
-  });
+  launch(request, forward_request(request.problem, tensors), Pass::kForward, workspace, stream);
 }
 
 void backward(const Request& request, const BackwardTensors& tensors, void* workspace,
               CUstream_st* stream) {
-  const BackwardFunctions& functions = request.kernel->backward;
   const bool is_deterministic = request.is_deterministic;
   if (request.is_emulated) {
-    expect_no_findings(
-        functions.emulate(request.problem, tensors, emulation_options(), is_deterministic, {}));
+    expect_no_findings(request.kernel->backward.emulate(request.problem, tensors,
+                                                        emulation_options(), is_deterministic, {}));
     return;
   }
-  on_gpu(request.device, [&] {
-    if (request.mask == nullptr) {
-      return functions.launch(request.problem, tensors, workspace, is_deterministic, stream);
-    }
-    const auto of_pattern = lists_on_gpu(request, Pass::kBackward, stream);
-    request.kernel->sparse.launch_backward(request.problem, tensors, workspace, of_pattern->lists,
-                                           of_pattern->memory.get(), is_deterministic, stream);
-  });
+  launch(request, backward_request(request.problem, tensors, is_deterministic), Pass::kBackward,
+         workspace, stream);
 }
 
 void fill_dropout_mask(const Problem& problem, std::uint8_t* keep) {

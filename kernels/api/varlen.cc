@@ -3,6 +3,7 @@
 #include "kernels/api/request.h"
 #include "kernels/api/spark_attention.h"
 #include "kernels/api/status.h"
+#include "kernels/launch/run_gpu.h"
 
 namespace sparkbench {
 namespace {
@@ -37,6 +38,13 @@ PackedLengths lengths_of(const PackedRequest& request, const std::int32_t* cu_se
   return {request.sequences, cu_seqlens_q, cu_seqlens_k};
 }
 
+void launch(const PackedRequest& request, const PackedLengths& lengths, PlanRequest of,
+            void* workspace, CUstream_st* stream) {
+  of.lengths = &lengths;
+  on_gpu(request.device,
+         [&] { run_on_stream(plan_on_gpu(*request.kernel, of, workspace), stream); });
+}
+
 void packed_forward(const PackedRequest& request, const PackedLengths& lengths,
                     const ForwardTensors& tensors, void* workspace, CUstream_st* stream) {
   const PackedFunctions& functions = request.kernel->packed;
@@ -45,8 +53,7 @@ void packed_forward(const PackedRequest& request, const PackedLengths& lengths,
         functions.emulate_forward(request.problem, lengths, tensors, emulation_options(), {}));
     return;
   }
-  on_gpu(request.device,
-         [&] { functions.launch_forward(request.problem, lengths, tensors, workspace, stream); });
+  launch(request, lengths, forward_request(request.problem, tensors), workspace, stream);
 }
 
 void packed_backward(const PackedRequest& request, const PackedLengths& lengths,
@@ -58,10 +65,8 @@ void packed_backward(const PackedRequest& request, const PackedLengths& lengths,
                                                   emulation_options(), is_deterministic, {}));
     return;
   }
-  on_gpu(request.device, [&] {
-    functions.launch_backward(request.problem, lengths, tensors, workspace, is_deterministic,
-                              stream);
-  });
+  launch(request, lengths, backward_request(request.problem, tensors, is_deterministic), workspace,
+         stream);
 }
 
 }  // namespace

@@ -34,19 +34,17 @@ KernelInstance kernel(std::string_view id, std::string_view symbol, int block_ro
 #else
 #define SPARK_FUNCTION(symbol) nullptr
 #endif
-#define SPARK_ROW_KERNEL(Params, body, id, rows) \
-  kernel<Params, body<EmulatedMachine>>(id, "spark_" #body, rows, SPARK_FUNCTION(spark_##body))
 
-const KernelInstance kMergePasses =
-    SPARK_ROW_KERNEL(MergeParams, merge_passes, "merge-passes", kMergeRows);
-const KernelInstance kGatherLse =
-    SPARK_ROW_KERNEL(GatherParams, gather_lse, "gather-lse", kMergeThreads);
-const KernelInstance kSumGradients =
-    SPARK_ROW_KERNEL(SumParams, sum_gradients, "sum-gradients", kMergeRows);
-const KernelInstance kMergeParts =
-    SPARK_ROW_KERNEL(MergePartsParams, merge_parts, "merge-parts", kMergeRows);
-const KernelInstance kSumParts =
-    SPARK_ROW_KERNEL(SumPartsParams, sum_parts, "sum-parts", kMergeRows);
+const KernelInstance kMergePasses = kernel<MergeParams, merge_passes<EmulatedMachine>>(
+    "merge-passes", "spark_merge_passes", kMergeRows, SPARK_FUNCTION(spark_merge_passes));
+const KernelInstance kGatherLse = kernel<GatherParams, gather_lse<EmulatedMachine>>(
+    "gather-lse", "spark_gather_lse", kMergeThreads, SPARK_FUNCTION(spark_gather_lse));
+const KernelInstance kSumGradients = kernel<SumParams, sum_gradients<EmulatedMachine>>(
+    "sum-gradients", "spark_sum_gradients", kMergeRows, SPARK_FUNCTION(spark_sum_gradients));
+const KernelInstance kMergeParts = kernel<MergePartsParams, merge_parts<EmulatedMachine>>(
+    "merge-parts", "spark_merge_parts", kMergeRows, SPARK_FUNCTION(spark_merge_parts));
+const KernelInstance kSumParts = kernel<SumPartsParams, sum_parts<EmulatedMachine>>(
+    "sum-parts", "spark_sum_parts", kMergeRows, SPARK_FUNCTION(spark_sum_parts));
 
 template <class Params>
 Step step_of(const KernelInstance& kernel, const std::array<int, 3>& grid, const Params& params) {

@@ -37,11 +37,12 @@ Gradients run_on_gpu(const Case& made) {
                      dv = poisoned(of_k * sizeof(Half));
   const std::uint64_t bytes = kernel.workspace_bytes(problem, Pass::kBackward, false);
   const DeviceBuffer workspace = poisoned(bytes);
-  kernel.backward.launch(problem,
-                         contiguous_tensors(problem, q.as<Half>(), k.as<Half>(), v.as<Half>(),
-                                            o.as<Half>(), d_o.as<Half>(), lse.as<float>(),
-                                            dq.as<Half>(), dk.as<Half>(), dv.as<Half>()),
-                         workspace.as<void>(), false, nullptr);
+  const BackwardTensors tensors = contiguous_tensors(
+      problem, q.as<Half>(), k.as<Half>(), v.as<Half>(), o.as<Half>(), d_o.as<Half>(),
+      lse.as<float>(), dq.as<Half>(), dk.as<Half>(), dv.as<Half>());
+  run_on_stream(
+      plan_on_gpu(kernel, backward_request(problem, tensors, false), workspace.as<void>()),
+      nullptr);
   CUDA_CHECK(cudaDeviceSynchronize());
   download<std::byte>(workspace, bytes);  // looks at the guard zone
   return {download<Half>(dq, of_q), download<Half>(dk, of_k), download<Half>(dv, of_k)};

@@ -36,7 +36,9 @@ Outputs run_on_gpu(const Problem& problem, const OwnedInputs& inputs, Change cha
   ForwardTensors tensors = contiguous_tensors(problem, q.as<Half>(), k.as<Half>(), v.as<Half>(),
                                               o.as<Half>(), lse.as<float>());
   change(tensors);
-  find_attention_kernel(kKernel)->forward.launch(problem, tensors, nullptr);
+  run_on_stream(
+      plan_on_gpu(*find_attention_kernel(kKernel), forward_request(problem, tensors), nullptr),
+      nullptr);
   CUDA_CHECK(cudaDeviceSynchronize());
   return {download<Half>(o, problem.q_elements()), download<float>(lse, problem.lse_elements())};
 }

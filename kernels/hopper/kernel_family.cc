@@ -11,8 +11,6 @@
 #include "kernels/hopper/instance_table.h"
 #include "kernels/hopper/packed_emulated.h"
 #include "kernels/hopper/plan.h"
-#include "kernels/launch/run_gpu.h"
-#include "kernels/machine/tensor_copy/tensor_map_gpu.h"
 #include "kernels/strided/passes_emulated.h"
 #include "kernels/strided/pattern_launches.h"
 
@@ -99,48 +97,9 @@ EmulationReport emulate(const Problem& problem, const BackwardTensors& tensors,
 }
 
 #ifdef SPARKBENCH_HAS_HOPPER
-void run_plan(PlanRequest request, void* memory, CUstream_st* stream) {
-  request.sms = sms_of_gpu();
-  request.encode_map = encode_tensor_map;
-  DeviceWorkspace workspace(memory);
-  run_on_stream(plan(request, workspace), stream);
-}
-
-void launch(const Problem& problem, const ForwardTensors& tensors, CUstream_st* stream) {
-  run_plan({problem, 0, &tensors}, nullptr, stream);
-}
-
-void launch(const Problem& problem, const BackwardTensors& tensors, void* workspace,
-            bool is_deterministic, CUstream_st* stream) {
-  run_plan({problem, 0, nullptr, &tensors, is_deterministic}, workspace, stream);
-}
-
-void launch_sparse(const Problem& problem, const ForwardTensors& tensors, void* workspace,
-                   const PatternLists& lists, const void* memory, CUstream_st* stream) {
-  run_plan({problem, 0, &tensors, nullptr, true, nullptr, &lists, memory}, workspace, stream);
-}
-
-void launch_sparse(const Problem& problem, const BackwardTensors& tensors, void* workspace,
-                   const PatternLists& lists, const void* memory, bool is_deterministic,
-                   CUstream_st* stream) {
-  run_plan({problem, 0, nullptr, &tensors, is_deterministic, nullptr, &lists, memory}, workspace,
-           stream);
-}
-
-void launch_packed(const Problem& packed, const PackedLengths& lengths,
-                   const ForwardTensors& tensors, void* workspace, CUstream_st* stream) {
-  run_plan({packed, 0, &tensors, nullptr, false, &lengths}, workspace, stream);
-}
-
-void launch_packed(const Problem& packed, const PackedLengths& lengths,
-                   const BackwardTensors& tensors, void* workspace, bool is_deterministic,
-                   CUstream_st* stream) {
-  run_plan({packed, 0, nullptr, &tensors, is_deterministic, &lengths}, workspace, stream);
-}
-
-#define SPARK_LAUNCH(...) __VA_ARGS__
+constexpr bool kHasGpuCode = true;
 #else
-#define SPARK_LAUNCH(...) nullptr
+constexpr bool kHasGpuCode = false;
 #endif
 
 PatternLists sparse_lists(const Problem& problem, Pass pass, bool /*is_deterministic*/) {
@@ -167,11 +126,11 @@ constexpr AttentionKernel kKernels[] = {{
     .supports = supports,
     .workspace_bytes = workspace_bytes,
     .plan = plan,
-    .forward = {emulate, SPARK_LAUNCH(launch)},
-    .backward = {emulate, SPARK_LAUNCH(launch)},
-    .packed = {supports, packed_workspace_bytes, emulate_packed_forward,
-               SPARK_LAUNCH(launch_packed), emulate_packed, SPARK_LAUNCH(launch_packed)},
-    .sparse = {sparse_lists, SPARK_LAUNCH(launch_sparse), SPARK_LAUNCH(launch_sparse)},
+    .has_gpu_code = kHasGpuCode,
+    .forward = {emulate},
+    .backward = {emulate},
+    .packed = {supports, packed_workspace_bytes, emulate_packed_forward, emulate_packed},
+    .sparse_lists = sparse_lists,
 }};
 
 }  // namespace

@@ -39,29 +39,23 @@ struct Support {
   explicit operator bool() const { return why_not.empty(); }
 };
 
-/// Host tensors for emulate, device tensors and a cudaStream_t for launch, which is null in a build
-/// without CUDA.
+/// Host tensors. Null for a kernel of forward passes alone.
 struct ForwardFunctions {
   /// The query tiles to compute; none means all.
   EmulationReport (*emulate)(const Problem& problem, const ForwardTensors& tensors,
                              const EmulationOptions& options, std::span<const SampleTile> tiles);
-  void (*launch)(const Problem& problem, const ForwardTensors& tensors, CUstream_st* stream);
 };
 
 struct BackwardFunctions {
   EmulationReport (*emulate)(const Problem& problem, const BackwardTensors& tensors,
                              const EmulationOptions& options, bool is_deterministic,
                              const BackwardSample& sample);
-  /// `workspace` has AttentionKernel::workspace_bytes() and is aligned to 256 bytes.
-  void (*launch)(const Problem& problem, const BackwardTensors& tensors, void* workspace,
-                 bool is_deterministic, CUstream_st* stream);
 };
 
 /// A kernel over packed sequences, with the bits that it gives each of them alone: but dQ's, unless
 /// deterministic, which differ by the order of its sums, and those of Hopper's O where a sequence
 /// alone would come in runs (hopper/row_form.h). Throws std::invalid_argument as check_packed()
-/// (kernels/varlen/work_lists.h) does. `workspace` has workspace_bytes() and is aligned to 256
-/// bytes. Without a backward kernel the functions of that pass are null.
+/// (kernels/varlen/work_lists.h) does. Without a backward kernel its function is null.
 struct PackedFunctions {
   /// Whether it computes the packed problem on the device.
   Support (*supports)(const Problem& packed, const KernelDevice& device);
@@ -72,37 +66,16 @@ struct PackedFunctions {
   EmulationReport (*emulate_forward)(const Problem& packed, const PackedLengths& lengths,
                                      const ForwardTensors& tensors, const EmulationOptions& options,
                                      std::span<const SampleTile> tiles);
-  void (*launch_forward)(const Problem& packed, const PackedLengths& lengths,
-                         const ForwardTensors& tensors, void* workspace, CUstream_st* stream);
   /// Of a sample, whole sequences: all query tiles of the heads that read a key head, and all key
   /// tiles of it.
   EmulationReport (*emulate_backward)(const Problem& packed, const PackedLengths& lengths,
                                       const BackwardTensors& tensors,
                                       const EmulationOptions& options, bool is_deterministic,
                                       const BackwardSample& sample);
-  void (*launch_backward)(const Problem& packed, const PackedLengths& lengths,
-                          const BackwardTensors& tensors, void* workspace, bool is_deterministic,
-                          CUstream_st* stream);
-};
-
-/// A kernel over patterns (Problem::sparse). `emulate` of ForwardFunctions and BackwardFunctions
-/// takes them as they are; a launch reads lists that lie in device memory.
-struct SparseFunctions {
-  /// Of a pass on the current GPU; a training step has those of its forward pass and of its
-  /// backward pass by themselves. Throws std::invalid_argument for what is not supported.
-  PatternLists (*lists)(const Problem& problem, Pass pass, bool is_deterministic);
-  /// `memory` has PatternLists::bytes() as PatternLists::write() makes them, aligned to 16 bytes.
-  /// `workspace` as of a backward pass; a forward pass has one where the pattern is run as passes
-  /// (pattern_launches.h) or blocks share rows (sparse_lists.h), and workspace_bytes() tells it.
-  void (*launch_forward)(const Problem& problem, const ForwardTensors& tensors, void* workspace,
-                         const PatternLists& lists, const void* memory, CUstream_st* stream);
-  void (*launch_backward)(const Problem& problem, const BackwardTensors& tensors, void* workspace,
-                          const PatternLists& lists, const void* memory, bool is_deterministic,
-                          CUstream_st* stream);
 };
 
 /// A chain of kernels that keeps its scores in memory, so that a forward pass has a workspace, too:
-/// launched by this instead of the functions above, whatever the mask.
+/// launched by this instead of a plan, whatever the mask.
 struct ChainFunctions {
   /// For the current GPU, and for backward passes unless `pass` is a forward one. Throws
   /// std::invalid_argument for what is not supported.
@@ -123,13 +96,18 @@ struct AttentionKernel {
   /// passes takes. Saturates at 2^64 - 1.
   std::uint64_t (*workspace_bytes)(const Problem& problem, Pass pass, bool is_deterministic);
 
-  /// The launches of a pass: null where they are not said so.
+  /// The launches of a pass: null for a kernel that no GPU runs, and for a chain. Of a pattern the
+  /// request has sparse_lists(); a workspace wants a forward pass, too, where it is run as strided
+  /// views or blocks share rows. Throws std::invalid_argument for what is not supported.
   std::vector<Step> (*plan)(const PlanRequest& request, Workspace& workspace) = nullptr;
+  bool has_gpu_code = false;  // in this build, which plan_on_gpu() (run_gpu.h) is for
 
   ForwardFunctions forward;
   BackwardFunctions backward;  // all null for a kernel of forward passes alone
   PackedFunctions packed;
-  SparseFunctions sparse;     // all null for a kernel without them
+  /// What a pass reads of a pattern on the current GPU: a training step has those of its forward
+  /// pass and of its backward pass by themselves. Null for a kernel without patterns.
+  PatternLists (*sparse_lists)(const Problem& problem, Pass pass, bool is_deterministic) = nullptr;
   ChainFunctions chain = {};  // null for a fused kernel
   /// What fused kernels are compared with, which runs where it is named.
   bool is_baseline = false;

@@ -155,4 +155,12 @@ struct PlanRequest {
   }
 };
 
+inline PlanRequest forward_request(const Problem& problem, const ForwardTensors& tensors) {
+  return {problem, 0, &tensors};
+}
+inline PlanRequest backward_request(const Problem& problem, const BackwardTensors& tensors,
+                                    bool is_deterministic) {
+  return {problem, 0, nullptr, &tensors, is_deterministic};
+}
+
 }  // namespace sparkbench

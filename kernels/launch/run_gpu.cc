@@ -1,6 +1,7 @@
 #include "kernels/launch/run_gpu.h"
 
 #include "kernels/machine/cuda_resources.h"
+#include "kernels/machine/tensor_copy/tensor_map_gpu.h"
 
 namespace sparkbench {
 namespace {
@@ -11,6 +12,13 @@ constexpr int kSharedBytesUnasked = 48 << 10;
 dim3 grid_of(const std::array<int, 3>& grid) {
   return {static_cast<unsigned>(grid[0]), static_cast<unsigned>(grid[1]),
           static_cast<unsigned>(grid[2])};
+}
+
+int count_sms() {
+  int device = 0, sms = 0;
+  CUDA_CHECK(cudaGetDevice(&device));
+  CUDA_CHECK(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device));
+  return sms;
 }
 
 void launch(const Step& step, CUstream_st* stream) {
@@ -38,13 +46,19 @@ void run_on_stream(const std::vector<Step>& plan, CUstream_st* stream) {
   }
 }
 
-std::size_t shared_bytes_of_gpu() { return shared_bytes_per_block(); }
+PlanRequest for_current_gpu(PlanRequest request) {
+  request.shared_bytes_per_block = shared_bytes_per_block();
+  request.sms = count_sms();
+#ifdef SPARKBENCH_HAS_HOPPER
+  request.encode_map = encode_tensor_map;
+#endif
+  return request;
+}
 
-int sms_of_gpu() {
-  int device = 0, sms = 0;
-  CUDA_CHECK(cudaGetDevice(&device));
-  CUDA_CHECK(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device));
-  return sms;
+std::vector<Step> plan_on_gpu(const AttentionKernel& kernel, const PlanRequest& request,
+                              void* memory) {
+  DeviceWorkspace workspace(memory);
+  return kernel.plan(for_current_gpu(request), workspace);
 }
 
 }  // namespace sparkbench

@@ -1,10 +1,9 @@
-// Runs a plan on a stream of the current GPU.
+// Runs a plan on a stream of the current GPU: in a build for GPUs.
 #pragma once
 
-#include <cstddef>
 #include <vector>
 
-#include "kernels/launch/plan.h"
+#include "kernels/launch/attention_kernel.h"
 
 struct CUstream_st;
 
@@ -14,8 +13,12 @@ namespace sparkbench {
 /// std::runtime_error.
 void run_on_stream(const std::vector<Step>& plan, CUstream_st* stream);
 
-/// Of the current GPU: shared memory that a block may ask for, and how many SMs there are.
-std::size_t shared_bytes_of_gpu();
-int sms_of_gpu();
+/// The request, of the current GPU.
+PlanRequest for_current_gpu(PlanRequest request);
+
+/// The kernel's plan for it. `workspace` has workspace_bytes() and is aligned to 256
+/// bytes. Throws std::invalid_argument for what is not supported.
+std::vector<Step> plan_on_gpu(const AttentionKernel& kernel, const PlanRequest& request,
+                              void* workspace);
 
 }  // namespace sparkbench

@@ -29,7 +29,7 @@ class ShiftedScoresGpu : public testing::TestWithParam<std::string_view> {
     if (kernel().instruction == MmaInstruction::kWgmma && !has_native(MmaInstruction::kWgmma)) {
       GTEST_SKIP() << "no CUDA device with wgmma";
     }
-    ASSERT_NE(kernel().forward.launch, nullptr) << "this build has no code for the GPU";
+    ASSERT_TRUE(kernel().has_gpu_code) << "this build has no code for the GPU";
   }
   const AttentionKernel& kernel() const { return *find_attention_kernel(GetParam()); }
 
@@ -110,20 +110,20 @@ TEST_P(ShiftedScoresGpu, RunInAThreadsFirstCudaWork) {
     CUDA_CHECK(cudaDeviceSynchronize());
   };
   in_a_thread([&] {
-    kernel().forward.launch(problem,
-                            contiguous_tensors(problem, q.as<Half>(), k.as<Half>(), v.as<Half>(),
-                                               o.as<Half>(), lse.as<float>()),
-                            nullptr);
+    const ForwardTensors tensors = contiguous_tensors(problem, q.as<Half>(), k.as<Half>(),
+                                                      v.as<Half>(), o.as<Half>(), lse.as<float>());
+    run_on_stream(plan_on_gpu(kernel(), forward_request(problem, tensors), nullptr), nullptr);
   });
   for (const bool is_deterministic : {false, true}) {
     const DeviceBuffer workspace(
         kernel().workspace_bytes(problem, Pass::kForwardBackward, is_deterministic));
     in_a_thread([&] {
-      kernel().backward.launch(problem,
-                               contiguous_tensors(problem, q.as<Half>(), k.as<Half>(), v.as<Half>(),
-                                                  o.as<Half>(), d_o.as<Half>(), lse.as<float>(),
-                                                  dq.as<Half>(), dk.as<Half>(), dv.as<Half>()),
-                               workspace.as<void>(), is_deterministic, nullptr);
+      const BackwardTensors tensors = contiguous_tensors(
+          problem, q.as<Half>(), k.as<Half>(), v.as<Half>(), o.as<Half>(), d_o.as<Half>(),
+          lse.as<float>(), dq.as<Half>(), dk.as<Half>(), dv.as<Half>());
+      run_on_stream(plan_on_gpu(kernel(), backward_request(problem, tensors, is_deterministic),
+                                workspace.as<void>()),
+                    nullptr);
     });
   }
 }

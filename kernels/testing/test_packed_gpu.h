@@ -9,6 +9,7 @@
 #include <iostream>
 #include <vector>
 
+#include "kernels/launch/run_gpu.h"
 #include "kernels/testing/test_gpu.h"
 #include "kernels/testing/test_packed.h"
 
@@ -39,10 +40,12 @@ inline PackedRows run_forward(const AttentionKernel& kernel, const PackedCase& m
   const DeviceBuffer lse = poisoned(rows.lse.size() * sizeof(float));
   const DeviceBuffer workspace =
       poisoned(kernel.packed.workspace_bytes(problem, gpu.batch, Pass::kForward, false));
-  kernel.packed.launch_forward(problem, gpu.lengths(),
-                               contiguous_tensors(problem, gpu.q.as<Half>(), gpu.k.as<Half>(),
-                                                  gpu.v.as<Half>(), o.as<Half>(), lse.as<float>()),
-                               workspace.as<void>(), nullptr);
+  const ForwardTensors tensors = contiguous_tensors(
+      problem, gpu.q.as<Half>(), gpu.k.as<Half>(), gpu.v.as<Half>(), o.as<Half>(), lse.as<float>());
+  const PackedLengths lengths = gpu.lengths();
+  PlanRequest request = forward_request(problem, tensors);
+  request.lengths = &lengths;
+  run_on_stream(plan_on_gpu(kernel, request, workspace.as<void>()), nullptr);
   CUDA_CHECK(cudaDeviceSynchronize());
   rows.o = download<Half>(o, rows.o.size());
   rows.lse = download<float>(lse, rows.lse.size());
@@ -60,12 +63,13 @@ inline PackedGradients run_backward(const AttentionKernel& kernel, const PackedC
   const DeviceBuffer dv = poisoned(gradients.dv.size() * sizeof(Half));
   const DeviceBuffer workspace = poisoned(
       kernel.packed.workspace_bytes(problem, gpu.batch, Pass::kBackward, is_deterministic));
-  kernel.packed.launch_backward(
-      problem, gpu.lengths(),
-      contiguous_tensors(problem, gpu.q.as<Half>(), gpu.k.as<Half>(), gpu.v.as<Half>(),
-                         o.as<Half>(), gpu.d_o.as<Half>(), lse.as<float>(), dq.as<Half>(),
-                         dk.as<Half>(), dv.as<Half>()),
-      workspace.as<void>(), is_deterministic, nullptr);
+  const BackwardTensors tensors = contiguous_tensors(
+      problem, gpu.q.as<Half>(), gpu.k.as<Half>(), gpu.v.as<Half>(), o.as<Half>(),
+      gpu.d_o.as<Half>(), lse.as<float>(), dq.as<Half>(), dk.as<Half>(), dv.as<Half>());
+  const PackedLengths lengths = gpu.lengths();
+  PlanRequest request = backward_request(problem, tensors, is_deterministic);
+  request.lengths = &lengths;
+  run_on_stream(plan_on_gpu(kernel, request, workspace.as<void>()), nullptr);
   CUDA_CHECK(cudaDeviceSynchronize());
   gradients.dq = download<Half>(dq, gradients.dq.size());
   gradients.dk = download<Half>(dk, gradients.dk.size());

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "kernels/block_sparse/pattern_lists.h"
+#include "kernels/launch/run_gpu.h"
 #include "kernels/testing/test_gpu.h"
 #include "kernels/testing/test_sparse.h"
 
@@ -19,7 +20,7 @@ namespace sparkbench {
 /// A pass' lists, and where they lie on the GPU.
 struct ListsOnGpu {
   ListsOnGpu(const PatternRun& run, Pass pass, bool is_deterministic)
-      : lists(run.kernel().sparse.lists(run.problem(), pass, is_deterministic)),
+      : lists(run.kernel().sparse_lists(run.problem(), pass, is_deterministic)),
         memory(lists.bytes()) {
     std::vector<std::byte> bytes(lists.bytes());
     lists.write(bytes.data());
@@ -29,11 +30,22 @@ struct ListsOnGpu {
   DeviceBuffer memory;
 };
 
+/// Runs a pass, with its lists where it has a pattern.
+inline void launch_on_gpu(const PatternRun& run, Pass pass, PlanRequest request, void* workspace) {
+  if (run.problem().sparse == nullptr) {
+    return run_on_stream(plan_on_gpu(run.kernel(), request, workspace), nullptr);
+  }
+  const ListsOnGpu of(run, pass, request.is_deterministic);
+  request.lists = &of.lists;
+  request.list_memory = of.memory.as<void>();
+  run_on_stream(plan_on_gpu(run.kernel(), request, workspace), nullptr);
+  CUDA_CHECK(cudaDeviceSynchronize());  // before the lists go
+}
+
 /// Both passes, with or without a pattern; a kernel without a backward pass leaves gradients empty.
 inline Passes run_on_gpu(const PatternRun& run, bool is_deterministic) {
   const Problem& problem = run.problem();
   const AttentionKernel& kernel = run.kernel();
-  const bool has_pattern = problem.sparse != nullptr;
   const DeviceBuffer q = upload(run.inputs().q), k = upload(run.inputs().k),
                      v = upload(run.inputs().v), d_o = upload(run.d_o());
   const std::size_t of_q = problem.q_elements(), of_k = problem.k_elements();
@@ -44,26 +56,13 @@ inline Passes run_on_gpu(const PatternRun& run, bool is_deterministic) {
                          kernel.workspace_bytes(problem, Pass::kForwardBackward, is_deterministic));
   const ForwardTensors forward = contiguous_tensors(problem, q.as<Half>(), k.as<Half>(),
                                                     v.as<Half>(), o.as<Half>(), lse.as<float>());
-  if (has_pattern) {
-    const ListsOnGpu of(run, Pass::kForward, is_deterministic);
-    kernel.sparse.launch_forward(problem, forward, workspace.as<void>(), of.lists,
-                                 of.memory.as<void>(), nullptr);
-    CUDA_CHECK(cudaDeviceSynchronize());  // before the lists go
-  } else {
-    kernel.forward.launch(problem, forward, nullptr);
-  }
+  launch_on_gpu(run, Pass::kForward, forward_request(problem, forward), workspace.as<void>());
   Passes out{download<Half>(o, of_q), {}, {}, {}, download<float>(lse, problem.lse_elements())};
   const BackwardTensors backward = contiguous_tensors(
       problem, q.as<Half>(), k.as<Half>(), v.as<Half>(), o.as<Half>(), d_o.as<Half>(),
       lse.as<float>(), dq.as<Half>(), dk.as<Half>(), dv.as<Half>());
-  if (has_pattern) {
-    const ListsOnGpu of(run, Pass::kBackward, is_deterministic);
-    kernel.sparse.launch_backward(problem, backward, workspace.as<void>(), of.lists,
-                                  of.memory.as<void>(), is_deterministic, nullptr);
-    CUDA_CHECK(cudaDeviceSynchronize());
-  } else {
-    kernel.backward.launch(problem, backward, workspace.as<void>(), is_deterministic, nullptr);
-  }
+  launch_on_gpu(run, Pass::kBackward, backward_request(problem, backward, is_deterministic),
+                workspace.as<void>());
   out.dq = download<Half>(dq, of_q);
   out.dk = download<Half>(dk, of_k);
   out.dv = download<Half>(dv, of_k);

@@ -58,12 +58,13 @@ void SampledList::restrict_to(std::span<const SampleTile> tiles, LaunchShape& sh
   if (tiles.empty()) return;
   set_work(*this, shape);
   const std::set<SampleTile> wanted(tiles.begin(), tiles.end());
-  for (int head = 0; head < shape.grid[0]; ++head) {
+  for (int x = 0; x < shape.grid[0]; ++x) {
     launch_chosen(
         list,
         [&](const WorkItem& item) {
-          const bool is_wanted = wanted.contains({tile_of(item), head, item.place.sequence});
-          return is_wanted ? Range{head, head + 1} : Range{0, 0};
+          const bool is_wanted =
+              wanted.contains({tile_of(item), x / blocks_of_head, item.place.sequence});
+          return is_wanted ? Range{x, x + 1} : Range{0, 0};
         },
         shape);
   }

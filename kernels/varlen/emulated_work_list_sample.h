@@ -15,9 +15,10 @@ namespace sparkbench {
 struct SampledList {
   const WorkListParams& list;
   int step;
+  int blocks_of_head = 1;  // along axis 0
 
   /// Makes `shape` launch only the blocks of these tiles of rows, or of keys, each of its sequence
-  /// and of the head that is block(0), and one without work, if there is any. All where there are
+  /// and of its head, and one without work, if there is any. All where there are
   /// no tiles.
   void restrict_to(std::span<const SampleTile> tiles, LaunchShape& shape) const;
 

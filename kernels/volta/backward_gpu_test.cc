@@ -7,6 +7,7 @@
 #include <iostream>
 #include <vector>
 
+#include "kernels/launch/run_gpu.h"
 #include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/registry.h"
 #include "kernels/testing/test_gpu.h"
@@ -45,11 +46,10 @@ Case make_case(Accumulator accumulator, const Problem& problem) {
                      v = upload(made.inputs.v);
   const DeviceBuffer o = poisoned(problem.q_elements() * sizeof(Half));
   const DeviceBuffer lse = poisoned(problem.lse_elements() * sizeof(float));
-  kernel_of(accumulator)
-      .forward.launch(problem,
-                      contiguous_tensors(problem, q.as<Half>(), k.as<Half>(), v.as<Half>(),
-                                         o.as<Half>(), lse.as<float>()),
-                      nullptr);
+  const ForwardTensors tensors = contiguous_tensors(problem, q.as<Half>(), k.as<Half>(),
+                                                    v.as<Half>(), o.as<Half>(), lse.as<float>());
+  run_on_stream(plan_on_gpu(kernel_of(accumulator), forward_request(problem, tensors), nullptr),
+                nullptr);
   CUDA_CHECK(cudaDeviceSynchronize());
   made.o = download<Half>(o, problem.q_elements());
   made.lse = download<float>(lse, problem.lse_elements());
@@ -63,7 +63,6 @@ struct Outputs {
 
 Outputs run_on_gpu(Accumulator accumulator, const Case& made, bool is_deterministic) {
   const Problem& problem = made.problem;
-  const BackwardFunctions& backward = kernel_of(accumulator).backward;
   const DeviceBuffer q = upload(made.inputs.q), k = upload(made.inputs.k),
                      v = upload(made.inputs.v), o = upload(made.o), d_o = upload(made.d_o),
                      lse = upload(made.lse);
@@ -72,11 +71,13 @@ Outputs run_on_gpu(Accumulator accumulator, const Case& made, bool is_determinis
   const DeviceBuffer dv = poisoned(problem.k_elements() * sizeof(Half));
   const DeviceBuffer workspace(
       kernel_of(accumulator).workspace_bytes(problem, Pass::kBackward, is_deterministic));
-  backward.launch(problem,
-                  contiguous_tensors(problem, q.as<Half>(), k.as<Half>(), v.as<Half>(),
-                                     o.as<Half>(), d_o.as<Half>(), lse.as<float>(), dq.as<Half>(),
-                                     dk.as<Half>(), dv.as<Half>()),
-                  workspace.as<void>(), is_deterministic, nullptr);
+  const BackwardTensors tensors = contiguous_tensors(
+      problem, q.as<Half>(), k.as<Half>(), v.as<Half>(), o.as<Half>(), d_o.as<Half>(),
+      lse.as<float>(), dq.as<Half>(), dk.as<Half>(), dv.as<Half>());
+  run_on_stream(
+      plan_on_gpu(kernel_of(accumulator), backward_request(problem, tensors, is_deterministic),
+                  workspace.as<void>()),
+      nullptr);
   CUDA_CHECK(cudaDeviceSynchronize());
   return {download<Half>(dq, problem.q_elements()), download<Half>(dk, problem.k_elements()),
           download<Half>(dv, problem.k_elements())};

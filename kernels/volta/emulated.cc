@@ -106,7 +106,8 @@ LaunchShape varlen_shape(const Step& step, const PlanRequest& request, const Til
   if (step.instance->products == 0) {
     SampledList{list, kSampleRows}.restrict_to_sequences(tiles, shape);
   } else {
-    SampledList{list, step_of(*step.instance)}.restrict_to(tiles, shape);
+    const int blocks_of_head = list.block_rows / step.instance->block_rows;
+    SampledList{list, step_of(*step.instance), blocks_of_head}.restrict_to(tiles, shape);
   }
   return shape;
 }

@@ -20,7 +20,7 @@ void emulate_statistics_thread(EmulatedMachine& machine, const void* params);
 template <class Config>
 void emulate_round_dq_thread(EmulatedMachine& machine, const void* params);
 
-/// Defines one of them, and compiles it for a row of instances.h.
+// Defines one, and compiles it for a row. NOLINTBEGIN(bugprone-macro-parentheses): types take none.
 #define SPARK_EMULATED_BODY(name, body, Params)                 \
   template <class Config>                                       \
   void name(EmulatedMachine& machine, const void* params) {     \
@@ -36,5 +36,5 @@ void emulate_round_dq_thread(EmulatedMachine& machine, const void* params);
   SPARK_EMULATED(emulate_statistics_thread, __VA_ARGS__)
 #define SPARK_EMULATED_ROUND_DQ(symbol, id, ...) \
   SPARK_EMULATED(emulate_round_dq_thread, __VA_ARGS__)
-
+// NOLINTEND(bugprone-macro-parentheses)
 }  // namespace sparkbench::volta

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/launch/run_gpu.h"
 #include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/registry.h"
 #include "kernels/testing/test_gpu.h"
@@ -30,10 +31,10 @@ Outputs run_on_gpu(std::string_view kernel, const Problem& problem, const OwnedI
   const DeviceBuffer q = upload(inputs.q), k = upload(inputs.k), v = upload(inputs.v);
   const DeviceBuffer o = poisoned(problem.q_elements() * sizeof(Half));
   const DeviceBuffer lse = poisoned(problem.lse_elements() * sizeof(float));
-  find_attention_kernel(kernel)->forward.launch(
-      problem,
-      contiguous_tensors(problem, q.as<Half>(), k.as<Half>(), v.as<Half>(), o.as<Half>(),
-                         lse.as<float>()),
+  const ForwardTensors tensors = contiguous_tensors(problem, q.as<Half>(), k.as<Half>(),
+                                                    v.as<Half>(), o.as<Half>(), lse.as<float>());
+  run_on_stream(
+      plan_on_gpu(*find_attention_kernel(kernel), forward_request(problem, tensors), nullptr),
       nullptr);
   CUDA_CHECK(cudaDeviceSynchronize());
   return {download<Half>(o, problem.q_elements()), download<float>(lse, problem.lse_elements())};

@@ -8,7 +8,6 @@
 #include "kernels/block_sparse/pattern_lists.h"
 #include "kernels/block_sparse/pattern_parts.h"
 #include "kernels/launch/m8n8k4_code.h"
-#include "kernels/launch/run_gpu.h"
 #include "kernels/strided/passes_emulated.h"
 #include "kernels/strided/pattern_launches.h"
 #include "kernels/tile/chunked_view.h"
@@ -181,60 +180,9 @@ std::vector<Step> plan_of(const PlanRequest& request, Workspace& workspace) {
 }
 
 #ifdef SPARKBENCH_HAS_VOLTA
-void run_plan(Accumulator accumulator, const PlanRequest& request, void* memory,
-              CUstream_st* stream) {
-  DeviceWorkspace workspace(memory);
-  run_on_stream(plan(accumulator, request, workspace), stream);
-}
-
-template <Accumulator kAccumulator>
-void launch(const Problem& problem, const ForwardTensors& tensors, CUstream_st* stream) {
-  run_plan(kAccumulator, {problem, shared_bytes_of_gpu(), &tensors}, nullptr, stream);
-}
-
-template <Accumulator kAccumulator>
-void launch(const Problem& problem, const BackwardTensors& tensors, void* workspace,
-            bool is_deterministic, CUstream_st* stream) {
-  run_plan(kAccumulator, {problem, shared_bytes_of_gpu(), nullptr, &tensors, is_deterministic},
-           workspace, stream);
-}
-
-template <Accumulator kAccumulator>
-void launch_packed(const Problem& packed, const PackedLengths& lengths,
-                   const ForwardTensors& tensors, void* workspace, CUstream_st* stream) {
-  run_plan(kAccumulator, {packed, shared_bytes_of_gpu(), &tensors, nullptr, false, &lengths},
-           workspace, stream);
-}
-
-template <Accumulator kAccumulator>
-void launch_packed(const Problem& packed, const PackedLengths& lengths,
-                   const BackwardTensors& tensors, void* workspace, bool is_deterministic,
-                   CUstream_st* stream) {
-  run_plan(kAccumulator,
-           {packed, shared_bytes_of_gpu(), nullptr, &tensors, is_deterministic, &lengths},
-           workspace, stream);
-}
-
-template <Accumulator kAccumulator>
-void launch_sparse(const Problem& problem, const ForwardTensors& tensors, void* workspace,
-                   const PatternLists& lists, const void* memory, CUstream_st* stream) {
-  const PlanRequest request{
-      problem, shared_bytes_of_gpu(), &tensors, nullptr, false, nullptr, &lists, memory};
-  run_plan(kAccumulator, request, workspace, stream);
-}
-
-template <Accumulator kAccumulator>
-void launch_sparse(const Problem& problem, const BackwardTensors& tensors, void* workspace,
-                   const PatternLists& lists, const void* memory, bool is_deterministic,
-                   CUstream_st* stream) {
-  const PlanRequest request{
-      problem, shared_bytes_of_gpu(), nullptr, &tensors, is_deterministic, nullptr, &lists, memory};
-  run_plan(kAccumulator, request, workspace, stream);
-}
-
-#define SPARK_LAUNCH(...) __VA_ARGS__
+constexpr bool kHasGpuCode = true;
 #else
-#define SPARK_LAUNCH(...) nullptr
+constexpr bool kHasGpuCode = false;
 #endif
 
 template <Accumulator kAccumulator>
@@ -246,16 +194,14 @@ constexpr AttentionKernel kernel(std::string_view name, std::string_view summary
           .supports = supports,
           .workspace_bytes = workspace_bytes<kAccumulator>,
           .plan = plan_of<kAccumulator>,
-          .forward = {emulate<kAccumulator>, SPARK_LAUNCH(launch<kAccumulator>)},
-          .backward = {emulate<kAccumulator>, SPARK_LAUNCH(launch<kAccumulator>)},
+          .has_gpu_code = kHasGpuCode,
+          .forward = {emulate<kAccumulator>},
+          .backward = {emulate<kAccumulator>},
           .packed = {.supports = supports_packed,
                      .workspace_bytes = packed_workspace_bytes<kAccumulator>,
                      .emulate_forward = emulate_packed<kAccumulator>,
-                     .launch_forward = SPARK_LAUNCH(launch_packed<kAccumulator>),
-                     .emulate_backward = emulate_packed<kAccumulator>,
-                     .launch_backward = SPARK_LAUNCH(launch_packed<kAccumulator>)},
-          .sparse = {sparse_lists<kAccumulator>, SPARK_LAUNCH(launch_sparse<kAccumulator>),
-                     SPARK_LAUNCH(launch_sparse<kAccumulator>)}};
+                     .emulate_backward = emulate_packed<kAccumulator>},
+          .sparse_lists = sparse_lists<kAccumulator>};
 }
 
 constexpr AttentionKernel kKernels[] = {

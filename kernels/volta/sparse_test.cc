@@ -119,7 +119,7 @@ TEST(VoltaSplitBlocks, AreThePatternByItsDefinition) {
       const Problem problem = split_problem(head_dim, dropout_p);
       const PatternLists lists = PatternRun("volta-fp32acc", problem)
                                      .kernel()
-                                     .sparse.lists(problem, Pass::kBackward, is_deterministic);
+                                     .sparse_lists(problem, Pass::kBackward, is_deterministic);
       for (int i = 0; i < lists.size(); ++i) ASSERT_GT(lists[i].part_rows(), 0);
       expect_as_by_pictures("volta-fp32acc", problem, pictures_of(problem), is_deterministic);
     }

@@ -274,7 +274,7 @@ std::vector<Step> plan_of(const AttentionKernel& kernel, const Problem& problem,
   }
   PatternLists lists;
   if (problem.sparse) {
-    lists = kernel.sparse.lists(problem, pass, is_deterministic);
+    lists = kernel.sparse_lists(problem, pass, is_deterministic);
     request.lists = &lists;
   }
   DeviceWorkspace workspace;

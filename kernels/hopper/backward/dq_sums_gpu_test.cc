@@ -22,10 +22,9 @@ Gradients run(const PackedCase& made, const OnGpu& gpu, const PackedRows& rows, 
   return run(packed, PackedBackwardWorkspace(packed, made.batch(), dq).bytes, gpu.q, gpu.k, gpu.v,
              upload(rows.o), gpu.d_o, upload(rows.lse),
              [&](const BackwardTensors& tensors, void* workspace) {
-               DeviceWorkspace memory(workspace);
                const PackedLengths lengths = gpu.lengths();
-               PlanRequest request = request_on_gpu(packed);
-               request.backward = &tensors;
+               DeviceWorkspace memory(workspace);
+               PlanRequest request = for_current_gpu(backward_request(packed, tensors, false));
                request.lengths = &lengths;
                run_on_stream(varlen_backward_plan(request, dq, memory), nullptr);
              });

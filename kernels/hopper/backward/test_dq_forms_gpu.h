@@ -39,8 +39,8 @@ inline Gradients run(const Case& made, DqForm dq) {
              upload(made.inputs.k), upload(made.inputs.v), upload(made.forward.o), upload(made.d_o),
              upload(made.forward.lse), [&](const BackwardTensors& tensors, void* workspace) {
                DeviceWorkspace memory(workspace);
-               PlanRequest request = request_on_gpu(made.problem);
-               request.backward = &tensors;
+               const PlanRequest request =
+                   for_current_gpu(backward_request(made.problem, tensors, false));
                run_on_stream(backward_plan(request, dq, memory), nullptr);
              });
 }

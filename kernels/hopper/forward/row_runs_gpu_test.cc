@@ -29,8 +29,7 @@ DeviceOutputs run_on_gpu(const Problem& problem, const OwnedInputs& inputs) {
   const DeviceBuffer lse = poisoned(problem.lse_elements() * sizeof(float));
   const ForwardTensors tensors = contiguous_tensors(problem, q.as<Half>(), k.as<Half>(),
                                                     v.as<Half>(), o.as<Half>(), lse.as<float>());
-  PlanRequest request = request_on_gpu(problem);
-  request.forward = &tensors;
+  const PlanRequest request = for_current_gpu(forward_request(problem, tensors));
   run_on_stream(forward_plan(request, RowForm::kRuns), nullptr);
   CUDA_CHECK(cudaDeviceSynchronize());
   return {download<Half>(o, problem.q_elements()), download<float>(lse, problem.lse_elements())};
