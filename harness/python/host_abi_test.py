@@ -72,6 +72,12 @@ class Structs(unittest.TestCase):
         ):
             self.assertEqual([each for each, _ in struct._fields_], fields_of(name), name)
 
+    def test_have_the_weights_of_the_header(self):
+        text = HEADERS[0].read_text()
+        names = re.findall(r"^  SPARKBENCH_(\w+_\w+) = \d+,", text, re.M)
+        at = names.index("W_QKV")
+        self.assertEqual([name.lower() for name in names[at : at + 12]], list(_abi.WEIGHTS))
+
     def test_read_fields_unknown_to_their_maker_as_zero(self):
         c = _abi.Problem(struct_bytes=_abi.Problem.sees_keys.offset, mask_per_head=7, heads=3)
         known = _abi.known_part(c)
@@ -107,12 +113,6 @@ class Problems(unittest.TestCase):
 
 
 class Layers(unittest.TestCase):
-    def test_have_the_weights_of_the_header(self):
-        text = HEADERS[0].read_text()
-        names = re.findall(r"^  SPARKBENCH_(\w+_\w+) = \d+,", text, re.M)
-        at = names.index("W_QKV")
-        self.assertEqual([name.lower() for name in names[at : at + 12]], list(_abi.WEIGHTS))
-
     def test_say_their_shapes(self):
         layer = layer_problem().layer
         self.assertEqual((layer.norm, layer.rest), ("post", "fused"))
