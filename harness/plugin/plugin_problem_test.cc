@@ -181,7 +181,7 @@ TEST(PluginProblem, SaysWhatARowSeesAtOnce) {
 
 TEST(PluginProblem, HasALayerAroundItsAttention) {
   const LayerShape shape{.hidden = 96, .ffn = 7, .norm = NormPlace::kPre, .rest = Rest::kFused};
-  const PluginProblem made(small_problem(), Pass::kForward, false, {}, &shape);
+  const PluginProblem made(small_problem(), ElementType::kFp16, Pass::kForward, false, {}, &shape);
   const sparkbench_layer& layer = *made.get()->layer;
   EXPECT_EQ(layer.struct_bytes, sizeof layer);
   EXPECT_EQ(layer.hidden, 96);
