@@ -105,7 +105,7 @@ double ms_of_bytes(const UnfusedStep& step, double ThreeWays::*way) {
 double ms_of_step(const UnfusedStep& step, double ThreeWays::*way) {
   const auto [shorter, longer] =
       std::minmax({ms_of_product(step, kGemmTflopsAtMost.*way), ms_of_bytes(step, way)});
-  return longer + kGemmExposed.*way * shorter + kLaunchMs;
+  return longer + kGemmExposed.*way * shorter + kLaunchMs / kShareOfRates.*way;
 }
 
 bool is_bound_by_rate(const UnfusedStep& step) {
