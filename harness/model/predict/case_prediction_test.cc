@@ -4,6 +4,7 @@
 
 #include "harness/model/predict/test_cycles.h"
 #include "harness/model/predict/unfused_time.h"
+#include "kernels/registry.h"
 #include "sweeps/memory.h"
 #include "sweeps/work.h"
 
