@@ -35,7 +35,8 @@ struct Sums {
   }
 };
 
-/// The unit in the last place at a number: at least 2^-24, fp16's least and what the host keeps.
+/// The unit in the last place at a number: at least 2^-24, the smallest step of the fp16 numbers
+/// that the host keeps.
 double unit_at(ElementType element, double value) {
   constexpr double kLargestHalf = 65504.0;
   constexpr double kLeast = 0x1p-24;
@@ -215,7 +216,7 @@ std::string why_incorrect(const ErrorMetrics& kernel, const ErrorMetrics& unfuse
 
 double cap_of_largest(const Tolerance& tolerance, double unfused) {
   const bool is_measure = unfused <= tolerance.most;
-  return is_measure ? std::numeric_limits<double>::infinity() : 8 * tolerance.most;
+  return is_measure ? std::numeric_limits<double>::infinity() : std::min(1.0, 8 * tolerance.most);
 }
 
 std::string why_broken(const ErrorCondition& condition, const Tolerance& tolerance) {

@@ -96,8 +96,8 @@ Tolerance tolerance_in(ElementType element, Tolerance of_fp16);
 std::string why_incorrect(const ErrorMetrics& kernel, const ErrorMetrics& unfused,
                           const Tolerance& tolerance);
 
-/// One condition of the rule. Floor and cap are relative to `size`; `unit` is the error in fp16
-/// units in the last place that is always allowed.
+/// One condition of the rule. Floor and cap are relative to `size`; `unit` is the error that is
+/// always allowed: a unit in the last place.
 struct ErrorCondition {
   const char* name;
   double kernel, unfused, size, unit;

@@ -62,9 +62,10 @@ std::vector<MaskSpec> near_misses(const Problem& problem) {
   return masks;
 }
 
-std::string why_mask_in_doubt(
-    const Problem& problem, const ForwardInputs& inputs, std::span<const QueryRow> rows,
-    const ForwardRows& got, const std::function<std::string(const ErrorMetrics&)>& why_incorrect) {
+std::string why_mask_in_doubt(const Problem& problem, const ForwardInputs& inputs,
+                              std::span<const QueryRow> rows, const ForwardRows& got,
+                              const std::function<std::string(const ErrorMetrics&)>& why_incorrect,
+                              ElementType element) {
   const auto head_dim = static_cast<std::size_t>(problem.head_dim);
   for (const MaskSpec& miss : near_misses(problem)) {
     const Problem other = with_mask(problem, miss);
@@ -72,7 +73,9 @@ std::string why_mask_in_doubt(
     if (changed.empty()) return no_row_tells(problem, miss);
     const ForwardRows some{pick<Half>(got.o, changed, head_dim), pick<float>(got.lse, changed)};
     const ExactRows exact = exact_forward(other, inputs, pick<QueryRow>(rows, changed));
-    if (why_incorrect(error_metrics(some, exact)).empty()) return agrees_with_both(problem, miss);
+    if (why_incorrect(error_metrics(some, exact, {}, element)).empty()) {
+      return agrees_with_both(problem, miss);
+    }
   }
   return "";
 }
@@ -80,7 +83,7 @@ std::string why_mask_in_doubt(
 std::string why_mask_in_doubt(
     const Problem& problem, const BackwardInputs& inputs, const GradientRows& rows,
     const HalfGradients& got,
-    const std::function<std::string(const GradientErrors&)>& why_incorrect) {
+    const std::function<std::string(const GradientErrors&)>& why_incorrect, ElementType element) {
   const auto head_dim = static_cast<std::size_t>(problem.head_dim);
   const BackwardInputs without_forward{inputs.q, inputs.k, inputs.v, inputs.d_o};
   for (const MaskSpec& miss : near_misses(problem)) {
@@ -93,7 +96,8 @@ std::string why_mask_in_doubt(
                              pick<Half>(got.dv, keys, head_dim)};
     const ExactGradients exact = exact_backward(
         other, without_forward, {pick<QueryRow>(rows.dq, queries), pick<KeyRow>(rows.dkv, keys)});
-    if (why_incorrect(gradient_errors(some, exact)).empty()) {
+    const CheckedRows of_queries{queries.size(), {}, element}, of_keys{keys.size(), {}, element};
+    if (why_incorrect(gradient_errors(some, exact, of_queries, of_keys)).empty()) {
       return agrees_with_both(problem, miss);
     }
   }

@@ -26,13 +26,15 @@ std::vector<MaskSpec> near_misses(const Problem& problem);
 /// near miss, or no requested row can tell them apart.
 std::string why_mask_in_doubt(const Problem& problem, const ForwardInputs& inputs,
                               std::span<const QueryRow> rows, const ForwardRows& got,
-                              const std::function<std::string(const ErrorMetrics&)>& why_incorrect);
+                              const std::function<std::string(const ErrorMetrics&)>& why_incorrect,
+                              ElementType element = ElementType::kFp16);
 
 /// The same for gradients. A near miss's gradients use its own forward pass: `inputs` needs no o
 /// and lse.
 std::string why_mask_in_doubt(
     const Problem& problem, const BackwardInputs& inputs, const GradientRows& rows,
     const HalfGradients& got,
-    const std::function<std::string(const GradientErrors&)>& why_incorrect);
+    const std::function<std::string(const GradientErrors&)>& why_incorrect,
+    ElementType element = ElementType::kFp16);
 
 }  // namespace sparkbench

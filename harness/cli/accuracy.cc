@@ -33,7 +33,7 @@ void print_tables_by_axis(const RunRecord& run, const TableView& view, std::ostr
 }  // namespace
 
 void add_accuracy_command(CLI::App& program, const Invocation& invocation, Action& action) {
-  const auto report = [](const RunRecord& run, const TableView& view, std::ostream& out) {
+  const auto report_type = [](const RunRecord& run, const TableView& view, std::ostream& out) {
     if (const std::string line = tensors_line(run); !line.empty()) out << line << '\n';
     if (view.by.empty()) {
       print_tables(run, view, out);
@@ -43,6 +43,18 @@ void add_accuracy_command(CLI::App& program, const Invocation& invocation, Actio
     out << wrapped(format_accuracy_advice(run), view) << "\n\n"
         << format_summary(run, view) << '\n'
         << inked(wrapped(format_recommendation(run), view), Ink::kStrong, view) << '\n';
+  };
+  // The mean over both types would say nothing of either.
+  const auto report = [report_type](const RunRecord& run, const TableView& view,
+                                    std::ostream& out) {
+    std::vector<CaseGroup> types = groups_by("dtype", run.cases);
+    if (types.size() < 2) return report_type(run, view, out);
+    RunRecord part = run;
+    for (CaseGroup& type : types) {
+      out << inked("dtype " + type.value, Ink::kStrong, view) << "\n\n";
+      part.cases = std::move(type.cases);
+      report_type(part, view, out);
+    }
   };
   add_measuring_command(program, invocation, action,
                         {.name = "accuracy",

@@ -32,8 +32,9 @@ struct FlagNote {
   std::string_view flag, note;
 };
 constexpr std::string_view kDtype =
-    "--dtype fp16,bf16 names the type of tensors where attention is measured by itself; layers are "
-    "computed in fp16; tensors of --tensors may be F16, BF16 or F32, and are rounded";
+    "sweep, run, judge and accuracy have --dtype fp16,bf16; other commands compute in fp16; "
+    "tensors "
+    "of --tensors may be F16, BF16 or F32, and are rounded";
 constexpr FlagNote kNotes[] = {
     {"--dtype", kDtype},
     {"--precision", kDtype},
@@ -79,11 +80,11 @@ std::string condition_for(const std::vector<std::string>& flags, const std::stri
 std::string hint_for(const CLI::App& program, const CLI::App& command, const std::string& word) {
   if (!word.starts_with('-')) return ": a value stands after its flag";
   const std::string flag = word.substr(0, word.find('='));
+  const std::vector<std::string> known = flags_of(command);
+  if (std::string condition = condition_for(known, flag); !condition.empty()) return condition;
   for (const FlagNote& each : kNotes) {
     if (each.flag == flag) return fmt::format(": {}", each.note);
   }
-  const std::vector<std::string> known = flags_of(command);
-  if (std::string condition = condition_for(known, flag); !condition.empty()) return condition;
   if (const auto names = named_otherwise(flag, known); !names.empty()) return did_you_mean(names);
   const std::string others = commands_with(program, flag);
   return others.empty() ? did_you_mean(meant_names(flag, known)) : others;

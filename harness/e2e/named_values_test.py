@@ -44,6 +44,7 @@ AXIS_VALUES = {
     "--causal": ["true", "false", "both"],
     "--dropout": ["0", "0.1"],
     "--dropout-scale": ["applied", "asked"],
+    "--dtype": ["fp16", "bf16"],
     "--batch": ["1", "auto"],
     "--heads": ["1", "auto"],
     "--heads-k": ["1", "auto"],

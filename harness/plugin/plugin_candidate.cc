@@ -47,7 +47,7 @@ Support PluginCandidate::supports_problem(const Problem& problem, ElementType el
   }
   if (!takes(element)) return {fmt::format("{} does not compute in {}", name(), name_of(element))};
   if (element == ElementType::kBf16 && accumulator() == Accumulator::kFp16) {
-    return {fmt::format("{} accumulates in fp16, which tensor cores do not for bf16", name())};
+    return {fmt::format("{} accumulates in fp16, and no tensor core does so for bf16", name())};
   }
   if (kernel_.table.supports == nullptr) return {};
   const PluginProblem asked(problem, element, pass, is_deterministic_, device_, layer);

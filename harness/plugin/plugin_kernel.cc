@@ -63,17 +63,17 @@ class HostInput {
  public:
   /// `kept` is as the host keeps it.
   HostInput(const char* name, ElementType element, std::span<const Half> kept)
-      : name_(name), original_(as_kernel_has(element, kept)), copy_(original_) {}
+      : name_(name), element_(element), kept_(kept), copy_(as_kernel_has(element, kept)) {}
 
   const Half* data() const { return copy_.data(); }
   const char* name() const { return name_; }
-  bool is_unchanged() const {
-    return std::memcmp(copy_.data(), original_.data(), copy_.size() * sizeof(Half)) == 0;
-  }
+  bool is_unchanged() const { return same_bits(copy_, as_kernel_has(element_, kept_)); }
 
  private:
   const char* name_;
-  std::vector<Half> original_, copy_;
+  ElementType element_;
+  std::span<const Half> kept_;
+  std::vector<Half> copy_;
 };
 
 /// A problem's inputs in the host's memory, and a plan's passes over them.

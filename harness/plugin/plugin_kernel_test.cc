@@ -187,7 +187,7 @@ TEST_F(PluginKernelTest, IsAskedForTheTypesThatItTakes) {
   EXPECT_EQ(kernel_with(table).workspace_bytes(problem_, Pass::kForward, false), 1000u);
   table.accumulator = SPARKBENCH_ACC_FP16;
   EXPECT_EQ(kernel_with(table).supports_case(of_case).why_not,
-            "fake accumulates in fp16, which tensor cores do not for bf16");
+            "fake accumulates in fp16, and no tensor core does so for bf16");
 }
 
 TEST_F(PluginKernelTest, MayAllocateItsOutputs) {

@@ -272,8 +272,9 @@ std::string judge_forward(const Judged& judged, ProblemData& data, const RunOutc
   add_rows(data.plan().rows, data.plan().weights, error, *record.accuracy);
   add_mask_and_repeatability(data.dropout_mask(), outcome, *record.accuracy);
   const auto mask_in_doubt = [&](const auto& why) {
-    return why_mask_in_doubt(data.problem(), data.inputs(), data.plan().rows, rows,
-                             [&](const ErrorMetrics& of) { return why(of_o_alone(of)); });
+    return why_mask_in_doubt(
+        data.problem(), data.inputs(), data.plan().rows, rows,
+        [&](const ErrorMetrics& of) { return why(of_o_alone(of)); }, element);
   };
   const Allowance allowance = allowance_of(judged, data, error.lse_want_max_abs);
   std::string why = judge(candidate, allowance, error, unfused, mask_in_doubt, record);
@@ -312,7 +313,7 @@ std::string judge_backward(const Judged& judged, ProblemData& data, GradientData
   }
   record.gradient_accuracy = std::move(accuracy);
   const auto mask_in_doubt = [&](const auto& why) {
-    return why_mask_in_doubt(data.problem(), gradients.inputs(), rows, got, why);
+    return why_mask_in_doubt(data.problem(), gradients.inputs(), rows, got, why, element);
   };
   if (after == GradientData::After::kOwnForward &&
       !why_incorrect(error, same, judged.tolerance).empty()) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <stdexcept>
 #include <utility>
 
 #include "reference/inputs/dropout_mask.h"
@@ -245,6 +246,9 @@ struct UnfusedBackward {
   /// One product over the queries of all heads.
   std::vector<float> one_sum(const std::vector<HeadTiles>& heads, HalfMatrix HeadTiles::*a,
                              HalfMatrix HeadTiles::*b) const {
+    if (tensor_cores.element != ElementType::kFp16) {
+      throw std::logic_error("no tensor core sums bf16 products in fp16");
+    }
     std::vector<const HalfMatrix*> of_a, of_b;
     for (const HeadTiles& head : heads) {
       of_a.push_back(&(head.*a));

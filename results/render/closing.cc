@@ -52,7 +52,8 @@ std::string error_clause(const FastestKernel& fastest) {
 }
 
 std::string pass_suffix(const FastestKernel& fastest, bool names_pass) {
-  return names_pass ? fmt::format(" for {}", name_of(fastest.pass)) : "";
+  const std::string type = fastest.element == ElementType::kBf16 ? " in bf16" : "";
+  return (names_pass ? fmt::format(" for {}", name_of(fastest.pass)) : "") + type;
 }
 
 std::string recommendation(const FastestKernel& fastest, bool names_pass) {
@@ -134,6 +135,7 @@ std::string evidence_of(const FastestKernel& fastest, const RunRecord& run) {
 std::string next_command(const RunRecord& run) {
   if (run.cases.empty() || run.cases.back().problem.layer) return "";
   const CaseProblem& problem = run.cases.back().problem;
+  if (problem.element != ElementType::kFp16) return "";  // advise compares kernels in fp16
   return fmt::format("Your own shape: sparkbench advise {}{}\n", shape_flags(problem),
                      problem.pass == Pass::kForward ? "" : " --train");
 }

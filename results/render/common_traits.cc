@@ -69,6 +69,7 @@ constexpr Trait kTraits[] = {
      [](const CaseRecord& r) { return r.problem.head_dim % 64 != 0; }},
     {"a head_dim above 64", [](const CaseRecord& r) { return r.problem.head_dim > 64; }},
     {"dropout", [](const CaseRecord& r) { return r.problem.dropout_p > 0.0f; }},
+    {"bf16", [](const CaseRecord& r) { return r.problem.element == ElementType::kBf16; }},
     {"large scores", [](const CaseRecord& r) { return r.problem.input_scale.value_or(1) > 1; }},
     {"varlen", [](const CaseRecord& r) { return r.problem.lengths_spec.has_value(); }},
 };

@@ -20,9 +20,9 @@ namespace {
 
 constexpr std::string_view kNothingToCompare = "Nothing to compare: no fused kernel was verified.";
 
-/// A recommendation warns above this error: the most that a chain of roundings to fp16 costs a
-/// gradient.
-constexpr double kDoubtfulRelL1 = 0x1p-7;
+/// A recommendation warns above this error, in units in the last place of 1: the most that a chain
+/// of roundings costs a gradient.
+constexpr double kDoubtfulUnits = 8;
 
 constexpr int kNever = std::numeric_limits<int>::max();
 
@@ -181,8 +181,11 @@ std::string text_of(const RunRecord& run, const Candidate& best) {
   const std::string beside =
       best.ratio ? fmt::format("{}x the unfused computation's error", significant(*best.ratio, 2))
                  : "the unfused computation gives no measure here";
+  const ElementType element = run.cases.front().problem.element;
   const std::string doubt =
-      best.most_rel_l1 > kDoubtfulRelL1 ? ", if any, for these inputs do not suit fp16" : "";
+      best.most_rel_l1 > kDoubtfulUnits * unit_of(element)
+          ? fmt::format(", if any, for these inputs do not suit {}", name_of(element))
+          : "";
   return fmt::format("Use {}{}: {}, rel_l1 {} {}; {}.", best.kernel, doubt, beside,
                      best.has_all_rows ? "at most" : "up to about", fmt::join(best.largest, ", "),
                      overflow_text(run, best));

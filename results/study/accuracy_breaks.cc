@@ -57,7 +57,8 @@ void append_head_dim(const RunRecord& run, const AccuracyStudy& study, int head_
                      std::vector<TextColumn>& columns) {
   const std::string overflow = cell_of(overflow_of_inputs(run, study, head_dim));
   for (const std::string& way :
-       {fmt::format("rel_l1 > {} %", significant(100.0 * kBreakingRelL1, 1)),
+       {fmt::format("rel_l1 > {} %",
+                    significant(100.0 * breaking_rel_l1(run.cases.front().problem.element), 1)),
         std::string("not finite")}) {
     columns[0].cells.push_back(std::to_string(head_dim));
     columns[1].cells.push_back(way);
@@ -95,7 +96,7 @@ AccuracyBreak find_break(const RunRecord& run, const AccuracyStudy& study,
     if (!is_of_input(study, record) || record.problem.head_dim != head_dim) continue;
     const bool is_finite = accuracy->nonfinite == 0;
     if (!is_finite) keep_least(broken.not_finite, scale_of(record));
-    if (!is_finite || !(accuracy->rel_l1 <= kBreakingRelL1)) {
+    if (!is_finite || !(accuracy->rel_l1 <= breaking_rel_l1(record.problem.element))) {
       keep_least(broken.above_limit, scale_of(record));
     }
   }

@@ -9,12 +9,15 @@
 
 namespace sparkbench {
 
-/// This project's limit for FP16 accumulators on normal inputs.
+/// This project's limit for FP16 accumulators on normal inputs; for bf16 as many units.
 inline constexpr double kBreakingRelL1 = 0.002;
+inline double breaking_rel_l1(ElementType element) {
+  return kBreakingRelL1 * unit_of(element) / unit_of(ElementType::kFp16);
+}
 
 /// The smallest tested scales of the inputs at which a kernel breaks.
 struct AccuracyBreak {
-  std::optional<int> above_limit;  // rel_l1 exceeds kBreakingRelL1, or not_finite
+  std::optional<int> above_limit;  // rel_l1 exceeds breaking_rel_l1(), or not_finite
   std::optional<int> not_finite;   // an element is not finite although the exact one is
 };
 

@@ -284,7 +284,9 @@ std::string why_not_compared(const std::vector<KernelTimes>& rivals, bool has_ot
 std::optional<FastestKernel> fastest_of(const std::vector<CaseRecord>& cases, const RunRecord& run,
                                         bool is_measured) {
   if (cases.empty()) return std::nullopt;
-  FastestKernel fastest{.pass = cases.front().problem.pass, .is_measured = is_measured};
+  FastestKernel fastest{.pass = cases.front().problem.pass,
+                        .element = cases.front().problem.element,
+                        .is_measured = is_measured};
   const std::vector<KernelTimes> kernels = times_by_kernel(cases, run.method, is_measured);
   if (kernels.empty()) {
     fastest.why_none = why_nobody_competes(cases);
@@ -320,12 +322,16 @@ std::optional<FastestKernel> fastest_of(const std::vector<CaseRecord>& cases, co
 
 std::vector<FastestKernel> find_fastest(const RunRecord& run) {
   std::vector<FastestKernel> found;
-  for (const Pass pass : {Pass::kForward, Pass::kBackward, Pass::kForwardBackward}) {
-    std::vector<CaseRecord> cases;
-    std::copy_if(run.cases.begin(), run.cases.end(), std::back_inserter(cases),
-                 [&](const CaseRecord& record) { return record.problem.pass == pass; });
-    const bool is_measured = std::any_of(cases.begin(), cases.end(), is_measured_case);
-    if (auto fastest = fastest_of(cases, run, is_measured)) found.push_back(*fastest);
+  for (const ElementType element : {ElementType::kFp16, ElementType::kBf16}) {
+    for (const Pass pass : {Pass::kForward, Pass::kBackward, Pass::kForwardBackward}) {
+      std::vector<CaseRecord> cases;
+      std::copy_if(run.cases.begin(), run.cases.end(), std::back_inserter(cases),
+                   [&](const CaseRecord& record) {
+                     return record.problem.pass == pass && record.problem.element == element;
+                   });
+      const bool is_measured = std::any_of(cases.begin(), cases.end(), is_measured_case);
+      if (auto fastest = fastest_of(cases, run, is_measured)) found.push_back(*fastest);
+    }
   }
   return found;
 }

@@ -17,7 +17,8 @@ def operator_of(name, problem):
     from tritonbench.utils.parser import get_parser
 
     device = "cpu" if problem.backend == "host" else "cuda"
-    arguments = ["--op", name, "--device", device, "--precision", "fp16", "--num-inputs", "1"]
+    precision = {"float16": "fp16", "bfloat16": "bf16"}[problem.dtype]
+    arguments = ["--op", name, "--device", device, "--precision", precision, "--num-inputs", "1"]
     shape = {"--batch": problem.batch, "--seq-len": problem.seqlen_q, "--d-head": problem.head_dim,
              "--seq-len-kv": problem.seqlen_k, "--n-heads": problem.heads}  # fmt: skip
     extra = [word for flag, value in shape.items() for word in (flag, str(value))]

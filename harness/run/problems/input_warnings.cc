@@ -97,9 +97,11 @@ std::optional<Warning> warn_of_transposed(const Problem& extents) {
 namespace {
 
 constexpr std::size_t kMostRows = 32;
-constexpr double kSame = Tolerance{}.floor;  // below a verdict's resolution
-constexpr float kNoScale = 1e-30f;           // 0 would mean the default
+constexpr float kNoScale = 1e-30f;  // 0 would mean the default
 constexpr float kSharp = 16.0f;
+
+/// Below a verdict's resolution.
+double same_in(ElementType element) { return tolerance_in(element, {}).floor; }
 
 /// Indices in the plan's rows, evenly spread.
 std::vector<std::size_t> positions_of(const std::vector<QueryRow>& rows) {
@@ -131,7 +133,7 @@ class ScaledRows {
       difference += std::abs(o[i] - o_[i]);
       size += std::abs(o_[i]);
     }
-    return difference <= kSame * size;
+    return difference <= same_in(data_.element()) * size;
   }
 
  private:
@@ -165,14 +167,15 @@ std::string about_scores(ProblemData& data) {
   return "";
 }
 
-std::string about_gradients(GradientData& gradients) {
+std::string about_gradients(GradientData& gradients, ElementType element) {
+  const double same = same_in(element);
   const ExactGradients& exact = gradients.exact();
   const double dq = rms_of(exact.dq), dk = rms_of(exact.dk), dv = rms_of(exact.dv);
   const double largest = std::max({dq, dk, dv});
   std::vector<std::string> small;
-  if (dq <= kSame * largest) small.emplace_back("dQ");
-  if (dk <= kSame * largest) small.emplace_back("dK");
-  if (dv <= kSame * largest) small.emplace_back("dV");
+  if (dq <= same * largest) small.emplace_back("dQ");
+  if (dk <= same * largest) small.emplace_back("dK");
+  if (dv <= same * largest) small.emplace_back("dV");
   if (small.empty()) return "";
   return fmt::format("zeros would pass for {}, so the verdict says nothing of {}",
                      fmt::join(small, " and "), small.size() == 1 ? "it" : "them");
@@ -182,7 +185,8 @@ std::string about_gradients(GradientData& gradients) {
 
 std::vector<Warning> warn_of_telling_nothing(ProblemData& data, GradientData* gradients) {
   std::string why = about_scores(data);
-  const std::string of_gradients = gradients == nullptr ? "" : about_gradients(*gradients);
+  const std::string of_gradients =
+      gradients == nullptr ? "" : about_gradients(*gradients, data.element());
   if (!why.empty() && !of_gradients.empty()) why += "; ";
   why += of_gradients;
   if (why.empty()) return {};

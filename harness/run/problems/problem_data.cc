@@ -42,8 +42,8 @@ Half next_to(ElementType element, Half value, bool is_away) {
     return {static_cast<std::uint16_t>(is_away ? value.bits + 1 : value.bits - 1)};
   }
   const std::uint16_t bits = to_bf16_bits(to_float(value));
-  const Half word{static_cast<std::uint16_t>(is_away ? bits + 1 : bits - 1)};
-  return as_host_keeps(element, {word}).front();
+  const std::uint32_t next = is_away ? bits + 1u : bits - 1u;
+  return to_half(float_from_bits(next << 16));
 }
 
 }  // namespace
@@ -155,7 +155,9 @@ const GradientErrors& GradientData::errors_of_a_unit() {
   std::mt19937 draw;
   for (Half& o : off.o) {
     const unsigned magnitude = o.bits & 0x7fffu;
-    if (magnitude == 0 || magnitude >= 0x7bffu) continue;
+    // The largest finite numbers of fp16 and, as fp16, of bf16.
+    const unsigned largest = data_.element() == ElementType::kFp16 ? 0x7bffu : 0x7bf8u;
+    if (magnitude == 0 || magnitude >= largest) continue;
     o = next_to(data_.element(), o, draw() % 2 == 0);
   }
   const ExactGradients moved = exact_backward(data_.problem(), inputs_after(off), plan_.rows);

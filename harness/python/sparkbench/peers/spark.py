@@ -6,7 +6,7 @@ import sparkbench
 
 OPTIONS = {
     "version": f"spark_attention {spark_attention.__version__}", "backends": ("cuda",),
-    "masks": sparkbench.MASKS, "gqa": True,
+    "masks": sparkbench.MASKS, "gqa": True, "dtypes": ("float16",),
 }  # fmt: skip
 
 

@@ -35,7 +35,7 @@ def block_of(visible):
     return CUT_BLOCK, True
 
 
-def blocks_of(visible, block):
+def blocks_of(visible, block, dtype):
     """(a BSR tensor with 0, and -inf where the mask hides a pair; the most keys of a row)"""
     tiles = tiles_of(visible, block)
     touched = tiles.flatten(2).any(2)
@@ -44,7 +44,7 @@ def blocks_of(visible, block):
     ends = touched.sum(1).cumsum(0)
     begins = torch.cat([ends.new_zeros(1), ends])
     shown = tiles[touched]
-    scores = torch.zeros(shown.shape, device=visible.device, dtype=torch.float16)
+    scores = torch.zeros(shown.shape, device=visible.device, dtype=dtype)
     scores.masked_fill_(~shown, float("-inf"))
     keys = touched.nonzero()[:, 1]
     pattern = torch.sparse_bsr_tensor(begins.int(), keys.int(), scores, size=visible.shape)
@@ -59,7 +59,7 @@ def torch_bsr(problem):
     """Triton's block-sparse chain in PyTorch, unfused"""
     visible = problem.dense_mask(torch)[0]
     block, is_cut = block_of(visible)
-    pattern, most_keys = blocks_of(visible, block)
+    pattern, most_keys = blocks_of(visible, block, getattr(torch, problem.dtype))
 
     def attention(q, k, v, *, softmax_scale, dropout_p):
         batch = q.shape[0]
