@@ -189,7 +189,9 @@ ErrorMetrics error_metrics(const ForwardRows& got, const ExactRows& want,
 
 Tolerance tolerance_in(ElementType element, Tolerance of_fp16) {
   const double times = unit_of(element) / unit_of(ElementType::kFp16);
-  return {of_fp16.ratio, times * of_fp16.floor, std::min(1.0, times * of_fp16.most)};
+  constexpr double kMost = 0x1p-3;  // above it an output says little
+  return {of_fp16.ratio, times * of_fp16.floor,
+          std::max(of_fp16.most, std::min(kMost, times * of_fp16.most))};
 }
 
 std::string why_incorrect(const ErrorMetrics& kernel, const ErrorMetrics& unfused,
@@ -216,7 +218,7 @@ std::string why_incorrect(const ErrorMetrics& kernel, const ErrorMetrics& unfuse
 
 double cap_of_largest(const Tolerance& tolerance, double unfused) {
   const bool is_measure = unfused <= tolerance.most;
-  return is_measure ? std::numeric_limits<double>::infinity() : std::min(1.0, 8 * tolerance.most);
+  return is_measure ? std::numeric_limits<double>::infinity() : 8 * tolerance.most;
 }
 
 std::string why_broken(const ErrorCondition& condition, const Tolerance& tolerance) {

@@ -84,7 +84,8 @@ struct Tolerance {
   double most = 0x1p-5;
 };
 
-/// Each part of a tolerance for fp16, for this type: bf16 has eight times the unit.
+/// A tolerance for fp16 as one for this type: bf16 has eight times the unit, and so the floor. The
+/// cap grows likewise, up to 2^-3.
 Tolerance tolerance_in(ElementType element, Tolerance of_fp16);
 
 /// Empty if the kernel is correct. Otherwise describes the first condition that fails:

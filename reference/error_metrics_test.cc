@@ -285,8 +285,8 @@ TEST(ErrorMetrics, Bf16AllowsEightTimesAsMuch) {
   const Tolerance bf16 = tolerance_in(ElementType::kBf16, {2.0, 0x1p-11, 0x1p-5});
   EXPECT_EQ(bf16.ratio, 2.0);
   EXPECT_EQ(bf16.floor, 0x1p-8);
-  EXPECT_EQ(bf16.most, 0x1p-2);
-  EXPECT_EQ(tolerance_in(ElementType::kBf16, {2.0, 0.0, 0.5}).most, 1.0);
+  EXPECT_EQ(bf16.most, 0x1p-3);
+  EXPECT_EQ(tolerance_in(ElementType::kBf16, {2.0, 0.0, 0.5}).most, 0.5);
   EXPECT_EQ(tolerance_in(ElementType::kFp16, {3.0, 0x1p-9, 0x1p-4}).floor, 0x1p-9);
 }
 
