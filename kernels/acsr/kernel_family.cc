@@ -122,8 +122,9 @@ class Chain : public PreparedChain {
 std::shared_ptr<const PreparedChain> prepare(const Problem& problem, Pass pass) {
   return std::make_shared<const Chain>(problem, pass);
 }
+constexpr auto* kPrepare = prepare;
 #else
-constexpr std::nullptr_t prepare = nullptr;
+constexpr std::nullptr_t kPrepare = nullptr;
 #endif
 
 constexpr AttentionKernel kKernels[] = {
@@ -136,7 +137,7 @@ constexpr AttentionKernel kKernels[] = {
      .forward = {emulate_forward},
      .backward = {emulate_backward},
      .packed = {},
-     .chain = {prepare},
+     .chain = {kPrepare},
      .is_baseline = true},
 };
 
