@@ -5,6 +5,7 @@
 #include <cstdlib>
 
 #include "harness/plugin/plugin_problem.h"
+#include "harness/plugin/test_problem.h"
 #include "kernels/base/unsupported_error.h"
 #include "kernels/machine/out_of_device_memory.h"
 #include "kernels/testing/messages.h"
@@ -77,17 +78,6 @@ DeviceInfo h100() {
 PluginKernel kernel_with(const sparkbench_kernel& table, std::optional<int> gpu = 3) {
   return PluginKernel(checked_kernels("./x.so", {{&table, "./x.so:fake", ""}}).front(), h100(), gpu,
                       false);
-}
-
-Problem small_problem() {
-  Problem problem;
-  problem.batch = 2;
-  problem.heads = 6;
-  problem.heads_k = 2;
-  problem.seqlen_q = 5;
-  problem.seqlen_k = 9;
-  problem.head_dim = 16;
-  return problem;
 }
 
 class PluginKernelTest : public testing::Test {

@@ -2,21 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include "harness/plugin/test_problem.h"
 #include "kernels/mask/pattern/sparse_mask.h"
 
 namespace sparkbench {
 namespace {
-
-Problem small_problem() {
-  Problem problem;
-  problem.batch = 2;
-  problem.heads = 6;
-  problem.heads_k = 2;
-  problem.seqlen_q = 5;
-  problem.seqlen_k = 9;
-  problem.head_dim = 16;
-  return problem;
-}
 
 sparkbench_problem asked(const Problem& problem, Pass pass = Pass::kForward,
                          ElementType element = ElementType::kFp16) {

@@ -14,7 +14,7 @@
 
 namespace sparkbench {
 
-/// Of so many rows of parts of each head.
+/// Bytes of a tensor of `rows` split rows for each of `heads` heads.
 std::uint64_t part_tensor_bytes(const Problem& problem, int heads, int rows);
 
 /// What parts of a forward pass's blocks store, so many rows of each head: nothing of none.

@@ -13,7 +13,7 @@ namespace sparkbench::hopper {
 /// Where its parts begin, in bytes: the statistics of queries, and what blocks store that share
 /// rows of a pattern. Saturates.
 struct BackwardWorkspace {
-  /// Of so many positions of queries, columns of dQ's sums, and rows of parts.
+  /// For `positions` query positions, `sum_columns` columns of dQ sums, and split rows.
   BackwardWorkspace(const Problem& problem, int positions, int sum_columns, int key_rows = 0,
                     int query_rows = 0) {
     const std::uint64_t tiles = saturating_product(
@@ -36,7 +36,7 @@ struct BackwardWorkspace {
   std::uint64_t sums_bytes;  // of dq_sums
 };
 
-/// Of a problem without a pattern.
+/// The workspace of a problem without a pattern.
 inline BackwardWorkspace dense_workspace(const Problem& problem, DqForm dq) {
   int columns = 0;
   if (dq == DqForm::kSummed) {

@@ -64,7 +64,7 @@ KernelInstance instance(std::string_view symbol, std::string_view id, const void
           .function = function};
 }
 
-/// Of all columns, without products: blocks of so many rows.
+/// An instance without products, for any head_dim, whose blocks have `rows` rows.
 KernelInstance row_instance(std::string_view symbol, std::string_view id, const void* function,
                             int threads, int rows) {
   return {.id = id,

@@ -201,7 +201,8 @@ std::uint64_t bytes_of_problem(const Problem& problem, Pass pass, bool is_determ
   return workspace.bytes();
 }
 
-/// Of a pattern that is run as strided views. Launches follow each other, and share what is theirs.
+/// The workspace of a pattern that is run as strided views. Views run one after the other and share
+/// one part of it.
 PassesWorkspace views_workspace(const PlanRequest& request, Pass pass) {
   std::uint64_t most = 0;
   for (const Problem& view : problems_of_views(request.problem)) {

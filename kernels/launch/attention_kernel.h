@@ -66,7 +66,7 @@ struct PackedFunctions {
   EmulationReport (*emulate_forward)(const Problem& packed, const PackedLengths& lengths,
                                      const ForwardTensors& tensors, const EmulationOptions& options,
                                      std::span<const SampleTile> tiles);
-  /// Of a sample, whole sequences: all query tiles of the heads that read a key head, and all key
+  /// A sample has whole sequences: all query tiles of the heads that read a key head, and all key
   /// tiles of it.
   EmulationReport (*emulate_backward)(const Problem& packed, const PackedLengths& lengths,
                                       const BackwardTensors& tensors,
@@ -96,9 +96,10 @@ struct AttentionKernel {
   /// passes takes. Saturates at 2^64 - 1.
   std::uint64_t (*workspace_bytes)(const Problem& problem, Pass pass, bool is_deterministic);
 
-  /// The launches of a pass: null for a kernel that no GPU runs, and for a chain. Of a pattern the
-  /// request has sparse_lists(); a workspace wants a forward pass, too, where it is run as strided
-  /// views or blocks share rows. Throws std::invalid_argument for what is not supported.
+  /// The launches of a pass: null for a kernel that no GPU runs, and for a chain. With a
+  /// pattern the request has sparse_lists(). A forward pass, too, then needs a workspace
+  /// if the pattern is run as strided views or blocks share rows. Throws std::invalid_argument for
+  /// what is not supported.
   std::vector<Step> (*plan)(const PlanRequest& request, Workspace& workspace) = nullptr;
   bool has_gpu_code = false;  // in this build, which plan_on_gpu() (run_gpu.h) is for
 

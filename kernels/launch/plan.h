@@ -130,8 +130,8 @@ struct PlanRequest {
   const BackwardTensors* backward = nullptr;
   bool is_deterministic = false;
   const PackedLengths* lengths = nullptr;
-  /// Of a pattern: its lists from `first_list` on, in `list_memory`, or if that is null on the
-  /// host.
+  /// Block-sparse metadata of a pattern, from list `first_list` on: in `list_memory`, or on the
+  /// host if that is null.
   const PatternLists* lists = nullptr;
   const void* list_memory = nullptr;
   int first_list = 0;

@@ -6,7 +6,7 @@
 namespace sparkbench {
 namespace {
 
-/// Of a block that has not asked for more (CUDA programming guide, technical specifications).
+/// The shared memory of a block without opt-in (CUDA programming guide, technical specifications).
 constexpr int kSharedBytesUnasked = 48 << 10;
 
 dim3 grid_of(const std::array<int, 3>& grid) {

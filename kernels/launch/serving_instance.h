@@ -44,7 +44,7 @@ struct NoInstance : std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
 
-/// Of those that `also` holds for, too. Null where none serves.
+/// The same among the rows for which `also` holds. Null if none serves.
 template <class Predicate>
 const KernelInstance* find_instance(std::span<const KernelInstance> table, const InstanceWish& wish,
                                     Predicate also) {

@@ -10,7 +10,7 @@
 
 namespace sparkbench {
 
-/// Of one view, which has a pattern or none.
+/// Plans the launches of one view, with or without a pattern.
 using PlanView = std::function<std::vector<Step>(const PlanRequest&, Workspace&)>;
 
 /// The problem has_mask_passes(). `memory` has the bytes of `layout`.

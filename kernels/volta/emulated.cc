@@ -219,7 +219,7 @@ EmulationReport run_relay_plan(const std::vector<Step>& plan, Accumulator accumu
     }
   }
   if (is_sampled && params.relay.prepares_statistics) {
-    // Of a sample's blocks, too, which publish theirs among those of blocks that do not run.
+    // A sample needs them as well: blocks that do not run would have published some of them.
     const Step statistics = statistics_step(accumulator, request, params);
     pass.run(statistics, dense_shape(statistics, problem, rows));
     pass.forget_report();

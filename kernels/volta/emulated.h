@@ -17,8 +17,8 @@ EmulationReport emulate_forward(Accumulator accumulator, const PlanRequest& requ
 
 /// A sample's rows have the bits that the whole pass would give them (those of dQ, unless
 /// deterministic or in relay at 64 columns, up to the order of its sums); other rows are
-/// unspecified. Of varlen sequences counts of blocks that did not run go by how much they walk
-/// (work_list.h).
+/// unspecified. For varlen, counts of blocks that did not run are estimated from how many tiles
+/// they visit (work_list.h).
 EmulationReport emulate_backward(Accumulator accumulator, const PlanRequest& request,
                                  const EmulationOptions& options, const BackwardSample& sample);
 

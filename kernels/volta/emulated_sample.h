@@ -11,8 +11,8 @@ namespace sparkbench::volta {
 
 using Tiles = std::vector<SampleTile>;
 
-/// Of each block of keys, the steps of queries that it walks for one query head: its counts are
-/// affine in them.
+/// For each key block, the query steps that it visits for one query head. Its counts are affine in
+/// them.
 std::vector<double> steps_of_blocks(const KernelInstance& instance, const Problem& problem);
 
 /// Every tile of queries of the heads that occur in a sample, and that read key heads of it.

@@ -58,7 +58,7 @@ Support supports_packed(const Problem& packed, const KernelDevice& device) {
   return supports(packed, device);
 }
 
-/// Of one pass: patterns and varlen problems have instances for 96 KiB alone.
+/// Workspace of one pass. Patterns and varlen problems have instances for 96 KiB only.
 std::uint64_t bytes_of_pass(Accumulator accumulator, const Problem& problem, Pass pass,
                             bool is_deterministic) {
   if (problem.head_dim > kMostHeadDim) return 0;

@@ -131,7 +131,8 @@ int rows_of(const KernelInstance& instance, const Problem& problem) {
   return instance.pass() == "bwd-statistics" ? workspace_rows(problem.seqlen_q) : problem.seqlen_q;
 }
 
-/// Of a pattern that is run as strided views. Launches follow each other, and share what is theirs.
+/// The workspace of a pattern that is run as strided views. Views run one after the other and share
+/// one part of it.
 PassesWorkspace passes_workspace(Accumulator accumulator, const PlanRequest& request, Pass pass) {
   std::uint64_t most = 0;
   for (const Problem& view : problems_of_views(request.problem)) {

@@ -37,14 +37,14 @@ Step listed_step(const KernelInstance& instance, const Problem& problem,
 /// The list that an instance takes of varlen sequences.
 WorkListKind work_list_kind(const KernelInstance& instance);
 
-/// Of a list's blocks, without what their parts store.
+/// The gradient launch over the blocks of a list. Its parameters have no tensors for split rows.
 Step listed_gradients(const KernelInstance& instance, const Problem& problem,
                       const SparseTileLists& lists, const BackwardParams& params);
 
 /// The instance whose blocks hand on dQ: null where there is none.
 const KernelInstance* find_relay(Accumulator accumulator, const PlanRequest& request);
 
-/// Of members [first_member, end_member) of a group, whose places count the tiles that are listed.
+/// The walk over heads [first_member, end_member) of a group, whose offsets count listed tiles.
 /// Throws std::invalid_argument where 31 bits are too few.
 GroupWalk walk_of_lists(const KernelInstance& instance, const SparseTileLists& lists,
                         int first_member, int end_member);

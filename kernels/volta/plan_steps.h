@@ -11,11 +11,11 @@
 
 namespace sparkbench::volta {
 
-/// Of all kernels of a varlen pass that have queries in the workspace; others take blocks of their
-/// own rows, or keys.
+/// The work list of every varlen kernel that keeps queries in the workspace. Other kernels list
+/// blocks of their own rows, or of keys.
 inline constexpr WorkListKind kQueryList = {false, kWorkspaceBlock};
 
-/// Of dK and dV with the sums of dQ, without them, and of dQ in a kernel of its own.
+/// Products a tile: forward; dK, dV and sums of dQ; dK and dV only; dQ only.
 inline constexpr int kForwardProducts = 2, kSummedProducts = 5, kKeyProducts = 4, kDqProducts = 3;
 
 inline InstanceWish wish_of(Accumulator accumulator, const PlanRequest& request,

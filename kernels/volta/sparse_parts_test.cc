@@ -43,7 +43,7 @@ struct RelativeErrors {
   double o, dq, dk, dv;
 };
 
-/// Of a deterministic backward pass from the exact forward pass.
+/// Errors of a deterministic backward pass that starts from the exact forward pass.
 RelativeErrors errors_of_global_rows(std::string_view kernel, const Problem& problem) {
   const PatternRun made(kernel, problem);
   const EmulationOptions options{.profile = &arithmetic_profile("volta")};

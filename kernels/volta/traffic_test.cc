@@ -51,7 +51,7 @@ InstanceWish wish_of(Accumulator accumulator, const Problem& problem, std::strin
   return {pass, products, accumulator, problem, EmulationOptions{}.shared_bytes_per_block};
 }
 
-/// Of the kernel that serves the problem.
+/// Query rows of a block of the kernel that serves the problem.
 int forward_block_rows(Accumulator accumulator, const Problem& problem) {
   return instance_for(wish_of(accumulator, problem, "fwd", 2)).block_rows;
 }
@@ -204,7 +204,7 @@ class TrafficTest : public testing::TestWithParam<std::tuple<Accumulator, int, b
   std::vector<Half> o_ = inputs_.q;
   std::vector<float> lse_ = std::vector<float>(problem_.lse_elements(), 1.0f);
 
-  /// Of another problem.
+  /// Draws the inputs again after the problem changed.
   void draw() {
     inputs_ = make_inputs(problem_, Distribution::kNormal, 3);
     o_ = inputs_.q;
@@ -224,7 +224,7 @@ class VoltaForwardTraffic : public TrafficTest {
 
 class VoltaBackwardTraffic : public TrafficTest {
  protected:
-  /// Of more tokens, or of rows that see no key, so that dQ has sums of all queries.
+  /// Adds tokens, or rows that see no key, so that the pass does not take the dQ semaphore.
   void leave_relay() {
     if (!has_relay(problem_, false)) return;
     problem_.seqlen_q = kSeqlen + kSampleRows;
@@ -249,7 +249,7 @@ TEST_P(VoltaForwardTraffic, IsThatOfItsTiles) {
   expect_traffic(emulate(), forward_traffic(problem_, forward_block_rows(accumulator(), problem_)));
 }
 
-/// Of whatever seqlen is a multiple of every tile, the first and the last tile tell all others.
+/// If seqlen is a multiple of every tile, the first and the last tile determine all counts.
 TEST_P(VoltaForwardTraffic, OfTheGridFollowsFromItsEndTiles) {
   const std::array<SampleTile, 2> tiles = {{{0, 0, 0}, {kSeqlen / kSampleRows - 1, 0, 0}}};
   EXPECT_EQ(emulate(tiles).grid_counters, emulate().counters);

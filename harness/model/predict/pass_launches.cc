@@ -225,7 +225,7 @@ PassLaunch sum_views(const Step& step, const Problem& problem) {
   return of_bytes(rows * (params.parts + 2) * Extents(problem).half_row);
 }
 
-/// Of a step of the problem, or of a view of it.
+/// The launch of a step. `problem` is the step's: the whole one, or a strided view.
 PassLaunch launch_of(const Step& step, const Problem& problem) {
   if (step.instance == nullptr) return of_bytes(static_cast<double>(step.zero.bytes));
   const KernelInstance& instance = *step.instance;
