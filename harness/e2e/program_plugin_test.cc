@@ -242,6 +242,10 @@ TEST(PluginProgram, RecordsBitsThatDoNotRepeat) {
   const auto record = cases_of("sweep --kernel " + kFaulty + ":unsteady" + kProblem)[0];
   EXPECT_EQ(record["status"], "ok") << record["reason"];
   EXPECT_EQ(record["accuracy"]["bitwise_repeatable"], false);
+  const auto asked =
+      cases_of("sweep --deterministic --kernel " + kFaulty + ":unsteady" + kProblem, 1)[0];
+  EXPECT_EQ(asked["status"], "incorrect");
+  EXPECT_EQ(asked["reason"]["code"], "E-NOT-DETERMINISTIC");
 }
 
 TEST(PluginProgram, VerifiesOnlyOWithoutLse) {

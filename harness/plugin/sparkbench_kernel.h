@@ -109,7 +109,7 @@ typedef struct sparkbench_problem {
   int32_t seqlen_k;
   int32_t head_dim;
   float softmax_scale;
-  int32_t deterministic; /* 1: the backward pass must give the same bits each time */
+  int32_t deterministic; /* 1: each call must give the same bits, or the case is incorrect */
   int32_t mask_kind;     /* sparkbench_mask_kind */
   int32_t mask_left;     /* -1: no bound */
   int32_t mask_right;    /* -1: no bound */

@@ -243,6 +243,11 @@ void AttentionWorkload::measure(const Candidate& candidate, bool is_verified, Ca
     record.status = Status::kIncorrect;
     record.reason = Reason{"E-FINDING", describe(outcome.emulation->findings.front())};
   }
+  if (settings_.is_deterministic && outcome.is_bitwise_repeatable == false) {
+    record.status = Status::kIncorrect;
+    record.reason = Reason{"E-NOT-DETERMINISTIC",
+                           "two runs on the same inputs gave different bits, with --deterministic"};
+  }
   if (!outcome.violation.empty()) {
     record.status = Status::kIncorrect;
     record.reason = Reason{"E-WRITES", "the kernel wrote " + outcome.violation};

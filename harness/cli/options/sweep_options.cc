@@ -124,8 +124,9 @@ void add_method_flags(CLI::App& command, SweepOptions& options, bool is_timed) {
       ->check(within(1e-6, 1e6))
       ->capture_default_str();
   command
-      .add_flag("--deterministic", *options.method.deterministic,
-                "backward: gradients with the same bits in every run")
+      .add_flag(
+          "--deterministic", *options.method.deterministic,
+          "backward: gradients with the same bits in every run; bits that differ are incorrect")
       ->group(group);
   command.add_flag("--no-verify", options.skips_verification, "do not compare with the oracle")
       ->group(is_timed ? group : "");

@@ -19,26 +19,26 @@ namespace sparkbench::faults {
 constexpr int kTile = 16;
 constexpr int kMostHeadDim = 256;
 
-SPARK_HD float from_half(std::uint16_t bits) {
+/// An element of type `dtype`, as its 16 bits.
+SPARK_HD float from_bits(std::int32_t dtype, std::uint16_t bits) {
+  if (dtype == SPARKBENCH_BF16) return float_from_bits(std::uint32_t{bits} << 16);
 #ifdef __CUDA_ARCH__
   return __half2float(__ushort_as_half(bits));
 #else
   return to_float(Half{bits});
 #endif
 }
-SPARK_HD std::uint16_t half_bits(float value) {
+/// To nearest, ties to even.
+SPARK_HD std::uint16_t to_bits(std::int32_t dtype, float value) {
+  if (dtype == SPARKBENCH_BF16) {
+    const std::uint32_t bits = float_bits(value), odd = (bits >> 16) & 1u;
+    return static_cast<std::uint16_t>(value == value ? (bits + 0x7fffu + odd) >> 16 : 0x7fffu);
+  }
 #ifdef __CUDA_ARCH__
   return __half_as_ushort(__float2half_rn(value));
 #else
   return to_half(value).bits;
 #endif
-}
-SPARK_HD float rounded(float value) { return from_half(half_bits(value)); }
-/// Towards zero.
-SPARK_HD std::uint16_t truncated_bits(float value) {
-  const std::uint16_t bits = half_bits(value);
-  const bool is_up = fabsf(from_half(bits)) > fabsf(value);
-  return is_up && (bits & 0x7fffu) != 0 ? static_cast<std::uint16_t>(bits - 1) : bits;
 }
 
 /// One call of a pass.
@@ -55,6 +55,16 @@ struct Call {
   SPARK_HD int group() const { return problem.heads / problem.heads_k; }
   SPARK_HD int tiles() const { return (problem.seqlen_k + kTile - 1) / kTile; }
   SPARK_HD int padding() const { return tiles() * kTile - problem.seqlen_k; }
+
+  SPARK_HD float element(std::uint16_t bits) const { return from_bits(problem.dtype, bits); }
+  SPARK_HD std::uint16_t bits_of(float value) const { return to_bits(problem.dtype, value); }
+  SPARK_HD float rounded(float value) const { return element(bits_of(value)); }
+  /// Towards zero.
+  SPARK_HD std::uint16_t truncated_bits(float value) const {
+    const std::uint16_t bits = bits_of(value);
+    const bool is_up = fabsf(element(bits)) > fabsf(value);
+    return is_up && (bits & 0x7fffu) != 0 ? static_cast<std::uint16_t>(bits - 1) : bits;
+  }
 };
 
 struct Row {
@@ -74,11 +84,9 @@ template <class Tensor>
 SPARK_HD std::int64_t offset_of(const Tensor& t, int b, int s, int h) {
   return b * t.batch_stride + s * t.seqlen_stride + h * t.head_stride;
 }
-SPARK_HD float at(const sparkbench_input& t, int b, int s, int h, int d) {
-  return from_half(static_cast<const std::uint16_t*>(t.data)[offset_of(t, b, s, h) + d]);
-}
-SPARK_HD float at(const sparkbench_output& t, int b, int s, int h, int d) {
-  return from_half(static_cast<const std::uint16_t*>(t.data)[offset_of(t, b, s, h) + d]);
+template <class Tensor>
+SPARK_HD float at(const Call& call, const Tensor& t, int b, int s, int h, int d) {
+  return call.element(static_cast<const std::uint16_t*>(t.data)[offset_of(t, b, s, h) + d]);
 }
 SPARK_HD std::uint16_t& bits_at(const sparkbench_output& t, int b, int s, int h, int d) {
   return static_cast<std::uint16_t*>(t.data)[offset_of(t, b, s, h) + d];
@@ -92,14 +100,14 @@ SPARK_HD float key_at(const Call& call, const Row& row, int k, int d) {
     const std::int64_t end =
         std::int64_t{call.problem.batch} * call.problem.seqlen_k * call.tensors.k.seqlen_stride;
     const std::int64_t index = begin + offset_of(call.tensors.k, 0, k, h) + d;
-    return from_half(static_cast<const std::uint16_t*>(call.tensors.k.data)[index % end]);
+    return call.element(static_cast<const std::uint16_t*>(call.tensors.k.data)[index % end]);
   }
-  return at(call.tensors.k, b, k, h, d);
+  return at(call, call.tensors.k, b, k, h, d);
 }
 SPARK_HD float value_at(const Call& call, const Row& row, int k, int d) {
   if (call.has(Fault::kVIsK)) return key_at(call, row, k, d);
   const int b = call.has(Fault::kBatchZero) ? 0 : row.batch;
-  return at(call.tensors.v, b, k, key_head(call, row.head), d);
+  return at(call, call.tensors.v, b, k, key_head(call, row.head), d);
 }
 
 SPARK_HD bool sees_bounds(const Call& call, const Row& row, int k) {
@@ -157,10 +165,10 @@ SPARK_HD float score(const Call& call, const Row& row, int k) {
   const float scale = scale_of(call);
   float sum = 0.0f;
   for (int d = 0; d < dims; ++d) {
-    float q = at(call.tensors.q, row.batch, row.index, row.head, d);
-    if (call.has(Fault::kScaleInQ)) q = rounded(q * scale);
+    float q = at(call, call.tensors.q, row.batch, row.index, row.head, d);
+    if (call.has(Fault::kScaleInQ)) q = call.rounded(q * scale);
     sum += q * key_at(call, row, k, d);
-    if (call.has(Fault::kFp16Scores)) sum = rounded(sum);
+    if (call.has(Fault::kFp16Scores)) sum = call.rounded(sum);
   }
   if (!call.has(Fault::kScaleInQ)) sum *= scale;
   if (!sees(call, row, k)) return call.has(Fault::kNegativeMask) ? sum - 10.0f : -INFINITY;
@@ -197,7 +205,7 @@ SPARK_HD float stored_p(const Call& call, float p) {
     return ldexpf(rintf(fraction * 16.0f) / 16.0f, exponent);
   }
   const bool is_half = call.has(Fault::kHalfP) || call.has(Fault::kHalfPSummed);
-  return is_half ? rounded(p) : p;
+  return is_half ? call.rounded(p) : p;
 }
 
 /// The state of an online softmax.
@@ -241,7 +249,7 @@ SPARK_HD void visit_tile(const Call& call, const Row& row, int first, bool is_fi
     if (first + i >= call.problem.seqlen_k) continue;  // V past the end is 0
     for (int d = 0; d < call.problem.head_dim; ++d) {
       state.o[d] += stored * keep * value_at(call, row, k, d);
-      if (call.has(Fault::kFp16Sum)) state.o[d] = rounded(state.o[d]);
+      if (call.has(Fault::kFp16Sum)) state.o[d] = call.rounded(state.o[d]);
     }
   }
 }
@@ -294,7 +302,8 @@ SPARK_HD float lse_of(const Call& call, const Online& state) {
 
 SPARK_HD void store_output(const Call& call, const Row& row, int d, float value) {
   const sparkbench_problem& of = call.problem;
-  const std::uint16_t bits = call.has(Fault::kTruncated) ? truncated_bits(value) : half_bits(value);
+  const std::uint16_t bits =
+      call.has(Fault::kTruncated) ? call.truncated_bits(value) : call.bits_of(value);
   if (call.has(Fault::kOTransposed)) {
     const std::int64_t index =
         ((std::int64_t{row.batch} * of.heads + row.head) * of.seqlen_q + row.index) * of.head_dim;
@@ -364,8 +373,8 @@ SPARK_HD float delta_of(const Call& call, const Row& row) {
   const int head = call.has(Fault::kDeltaOfHead) ? 0 : row.head;
   float delta = 0.0f;
   for (int d = 0; d < call.problem.head_dim; ++d) {
-    delta += at(call.tensors.o, row.batch, row.index, head, d) *
-             at(call.tensors.d_o, row.batch, row.index, head, d);
+    delta += at(call, call.tensors.o, row.batch, row.index, head, d) *
+             at(call, call.tensors.d_o, row.batch, row.index, head, d);
   }
   return call.has(Fault::kNoDelta) ? 0.0f : delta;
 }
@@ -380,7 +389,7 @@ SPARK_HD Pair backward_pair(const Call& call, const Row& row, int k, float delta
   const float keep = call.has(Fault::kDropoutNotBackward) ? 1.0f : kept(call, row, k);
   float dp = 0.0f;
   for (int d = 0; d < call.problem.head_dim; ++d) {
-    dp += at(call.tensors.d_o, row.batch, row.index, row.head, d) * value_at(call, row, k, d);
+    dp += at(call, call.tensors.d_o, row.batch, row.index, row.head, d) * value_at(call, row, k, d);
   }
   if (!call.has(Fault::kDropoutDvOnly)) dp *= keep;
   return {p * (dp - delta), p * keep};
@@ -403,7 +412,7 @@ SPARK_HD void dq_row(const Call& call, const Row& row) {
   }
   for (int d = 0; d < call.problem.head_dim; ++d) {
     std::uint16_t& to = bits_at(call.tensors.dq, row.batch, row.index, row.head, d);
-    to = half_bits(scale * dq[d] + (call.has(Fault::kDqAdds) ? from_half(to) : 0.0f));
+    to = call.bits_of(scale * dq[d] + (call.has(Fault::kDqAdds) ? call.element(to) : 0.0f));
   }
 }
 
@@ -422,9 +431,10 @@ SPARK_HD void dk_dv_row(const Call& call, const Row& row) {
       const Pair pair = backward_pair(call, of, row.index, delta_of(call, of));
       const bool is_far = call.has(Fault::kDkPartial) && q >= 64;
       for (int d = 0; d < call.problem.head_dim; ++d) {
-        const float query = at(call.tensors.q, row.batch, q, head, d);
-        const float d_o = call.has(Fault::kDvOfO) ? at(call.tensors.o, row.batch, q, head, d)
-                                                  : at(call.tensors.d_o, row.batch, q, head, d);
+        const float query = at(call, call.tensors.q, row.batch, q, head, d);
+        const float d_o = call.has(Fault::kDvOfO)
+                              ? at(call, call.tensors.o, row.batch, q, head, d)
+                              : at(call, call.tensors.d_o, row.batch, q, head, d);
         if (adds_dk && !is_far) dk[d] += pair.ds * query;
         if (adds_dv) dv[d] += pair.p * d_o;
       }
@@ -435,8 +445,8 @@ SPARK_HD void dk_dv_row(const Call& call, const Row& row) {
   const sparkbench_output& to_dk = swaps ? call.tensors.dv : call.tensors.dk;
   const sparkbench_output& to_dv = swaps ? call.tensors.dk : call.tensors.dv;
   for (int d = 0; d < call.problem.head_dim; ++d) {
-    bits_at(to_dk, row.batch, row.index, row.head, d) = half_bits(scale * dk[d]);
-    bits_at(to_dv, row.batch, row.index, row.head, d) = half_bits(dv[d]);
+    bits_at(to_dk, row.batch, row.index, row.head, d) = call.bits_of(scale * dk[d]);
+    bits_at(to_dv, row.batch, row.index, row.head, d) = call.bits_of(dv[d]);
   }
 }
 

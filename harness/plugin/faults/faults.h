@@ -95,14 +95,14 @@ namespace sparkbench::faults {
     "deterministic bits are asked for")
 
 // Right kernels that differ.
-#define SPARKBENCH_VARIANTS(X)                                               \
-  X(kNone, "naive", "as written down")                                       \
-  X(kHalfP, "p-in-fp16", "P is rounded to fp16, the sum is not")             \
-  X(kHalfPSummed, "p-in-fp16-summed", "P is rounded to fp16, and so summed") \
-  X(kScaleInQ, "scale-in-q", "Q is scaled and rounded to fp16 first")        \
-  X(kReverse, "keys-reversed", "keys from the last to the first")            \
-  X(kTruncated, "o-truncated", "O is truncated to fp16, not rounded")        \
-  X(kTwoHalves, "split-keys", "two halves of the keys, combined")            \
+#define SPARKBENCH_VARIANTS(X)                                                  \
+  X(kNone, "naive", "as written down")                                          \
+  X(kHalfP, "p-in-fp16", "P is rounded to 16 bits, the sum is not")             \
+  X(kHalfPSummed, "p-in-fp16-summed", "P is rounded to 16 bits, and so summed") \
+  X(kScaleInQ, "scale-in-q", "Q is scaled and rounded to 16 bits first")        \
+  X(kReverse, "keys-reversed", "keys from the last to the first")               \
+  X(kTruncated, "o-truncated", "O is truncated to 16 bits, not rounded")        \
+  X(kTwoHalves, "split-keys", "two halves of the keys, combined")               \
   X(kLazyMax, "lazy-max", "the maximum is renewed when it grows by 8")
 
 // Kernels that are right while they are verified, and less work while they are timed. Only on

@@ -3,21 +3,26 @@
 
     faults_test.py PROGRAM LIBRARY [--gpu]
 
-With --gpu on this machine's GPU, where launches are timed and checked as well. Prints which sweeps
-find each fault.
+In fp16 and in bf16. With --gpu on this machine's GPU, where launches are timed and checked as well.
+Prints which sweeps find each fault.
 """
 
 import collections
+import concurrent.futures
+import itertools
 import json
+import os
 import pathlib
 import re
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
 
 HEADER = pathlib.Path(__file__).resolve().parent / "faults.h"
 PROGRAM, LIBRARY, ON_GPU = "", "", False
+TYPES = ("fp16", "bf16")
 
 SHAPE = "--headdim 16 --batch 2 --heads 4 --heads-k 2"
 SWEEPS = {
@@ -42,20 +47,24 @@ def names_of(macro):
     return re.findall(r'X\(k\w+,\s*\\?\s*"([\w-]+)"', text)
 
 
-def sweep(flags):
-    """{kernel: set of statuses}"""
+def sweep(name):
+    """{(kernel, type): set of statuses} of one of SWEEPS."""
     device = "cuda:0" if ON_GPU else "emulated-v100"
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "run.json"
         # On a GPU a launch is timed a few times, to be checked.
         timing = ["--max-noise", "1", "--min-samples", "10"] if ON_GPU else []
-        words = [PROGRAM, "sweep", *timing, "--device", device, "--kernel", LIBRARY, *flags.split(), "--json",
-                 str(path), "--quiet", "--no-progress"]  # fmt: skip
+        words = [PROGRAM, "sweep", *timing, "--device", device, "--kernel", LIBRARY,
+                 *SWEEPS[name].split(), "--dtype", ",".join(TYPES), "--json", str(path), "--quiet",
+                 "--no-progress"]  # fmt: skip
+        start = time.monotonic()
         result = subprocess.run(words, capture_output=True, text=True, check=False)
         assert result.returncode in (0, 1), (words, result.returncode, result.stderr[-2000:])
+        cases = json.loads(path.read_text("utf-8"))["cases"]
+        print(f"{name}: {len(cases)} cases in {time.monotonic() - start:.0f} s", flush=True)
         statuses = collections.defaultdict(set)
-        for case in json.loads(path.read_text("utf-8"))["cases"]:
-            statuses[case["kernel"]].add(case["status"])
+        for case in cases:
+            statuses[case["kernel"], case["problem"]["dtype"]].add(case["status"])
         return statuses
 
 
@@ -67,19 +76,20 @@ class Faults(unittest.TestCase):
         self.assertEqual(len(right), 8)
         self.assertGreater(len(faulty), 60)
         found = collections.defaultdict(list)
-        ran = set()
-        for name, flags in SWEEPS.items():
-            for kernel, statuses in sweep(flags).items():
-                ran.add(kernel)
-                self.assertNotIn("failed", statuses, (name, kernel))
-                if "incorrect" in statuses:
-                    found[kernel].append(name)
-        for kernel in faulty:
-            print(f"{kernel:28} {', '.join(found[kernel]) or 'NOT FOUND'}")
-        self.assertEqual(ran, {*right, *faulty})
-        self.assertEqual([kernel for kernel in right if found[kernel]], [])
-        missed = {kernel for kernel in faulty if not found[kernel]}
-        self.assertEqual(missed - (set() if ON_GPU else ONLY_ON_GPU), set())
+        with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+            for name, cases in zip(SWEEPS, pool.map(sweep, SWEEPS)):
+                self.assertEqual({*cases}, {*itertools.product([*right, *faulty], TYPES)}, name)
+                for kernel, statuses in cases.items():
+                    self.assertNotIn("failed", statuses, (name, kernel))
+                    if "incorrect" in statuses:
+                        found[kernel].append(name)
+        for kernel, dtype in itertools.product(faulty, TYPES):
+            sweeps = ", ".join(found.get((kernel, dtype), ["NOT FOUND"]))
+            print(f"{kernel:28} {dtype}  {sweeps}")
+        self.assertEqual([kernel for kernel in found if kernel[0] in right], [])
+        missed = {*itertools.product(faulty, TYPES)} - {*found}
+        expected = () if ON_GPU else itertools.product(ONLY_ON_GPU, TYPES)
+        self.assertEqual(missed, {*expected})
 
 
 if __name__ == "__main__":

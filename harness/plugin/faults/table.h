@@ -93,6 +93,7 @@ constexpr sparkbench_kernel make_kernel(int32_t backend) {
   kernel.backward = backward;
   kernel.destroy = destroy;
   kernel.last_error = why_failed;
+  kernel.dtypes = SPARKBENCH_TAKES(SPARKBENCH_FP16) | SPARKBENCH_TAKES(SPARKBENCH_BF16);
   return kernel;
 }
 
