@@ -29,8 +29,8 @@ TEST_F(NaiveCuda, IsOkWithEveryBoundedMask) {
   const auto cases = cases_of(
       " --pass fwd,bwd,fwd+bwd --headdim 64,136 --seqlen 1,127,200 --seqlen-k 190 --batch 2 "
       "--heads 4 --heads-k 2 --dropout 0 --mask full,causal,window:33,band:5:9,prefix:20 "
-      "--min-samples 2");
-  ASSERT_EQ(cases.size(), 90u);
+      "--dtype fp16,bf16 --min-samples 2");
+  ASSERT_EQ(cases.size(), 180u);
   for (const auto& record : cases) {
     EXPECT_EQ(record["status"], "ok") << record["id"] << record["reason"];
   }
