@@ -9,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/e2e/test_program.h"
+#include "reference/tensors/safetensors.h"
 
 namespace sparkbench {
 namespace {
@@ -177,10 +178,19 @@ TEST(PluginProgram, IsJudgedOnOnePage) {
 TEST(PluginProgram, SavesItsOutputs) {
   const TemporaryFolder folder;
   const std::string file = path_in(folder, "o.safetensors");
-  const ProgramResult result =
-      run_sparkbench("run -q --pass bwd --save-outputs " + file + " --kernel " + kNaive + kProblem);
-  EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_GT(std::filesystem::file_size(file), 4u * 2 * 40 * 4 * 16 * 2);  // o, dq, dk, dv
+  for (const std::string dtype : {"fp16", "bf16"}) {
+    const ProgramResult result =
+        run_sparkbench("run -q --pass bwd --dtype " + dtype + " --save-outputs " + file +
+                       " --kernel " + kNaive + kProblem);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_GT(std::filesystem::file_size(file), 4u * 2 * 40 * 4 * 16 * 2);  // o, dq, dk, dv
+    std::ifstream stream(file, std::ios::binary);
+    const StoredTensors stored = read_safetensors_header(stream, std::filesystem::file_size(file));
+    for (const char* name : {"o", "dq", "dk", "dv"}) {
+      EXPECT_EQ(stored.at(name).dtype, dtype == "bf16" ? "BF16" : "F16") << name;
+    }
+    EXPECT_EQ(stored.at("lse").dtype, "F32");
+  }
 }
 
 TEST(PluginProgram, ListsALibrary) {

@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <exception>
+#include <list>
 #include <ostream>
 #include <stdexcept>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "reference/tensors/element_type.h"
 #include "reference/tensors/safetensors.h"
 #include "results/record/enum_names.h"
 #include "results/record/provenance.h"
@@ -105,12 +107,19 @@ std::string outputs_to_safetensors(const PassOutputs& outputs, const CaseRecord&
                                    const RunRecord& run) {
   const CaseProblem& problem = record.problem;
   const auto [queries, keys, statistics] = OutputShapes(problem);
-  std::vector<TensorToStore> tensors = {{"o", "F16", queries, bytes_of(outputs.o)},
-                                        {"lse", "F32", statistics, bytes_of(outputs.lse)}};
+  const std::string_view type = problem.element == ElementType::kBf16 ? "BF16" : "F16";
+  std::vector<TensorToStore> tensors;
+  std::list<std::vector<Half>> words;
+  const auto store = [&](std::string_view name, const auto& shape, const std::vector<Half>& kept) {
+    words.push_back(as_kernel_has(problem.element, kept));
+    tensors.push_back({name, type, shape, bytes_of(words.back())});
+  };
+  store("o", queries, outputs.o);
+  tensors.push_back({"lse", "F32", statistics, bytes_of(outputs.lse)});
   if (problem.pass != Pass::kForward) {
-    tensors.push_back({"dq", "F16", queries, bytes_of(outputs.dq)});
-    tensors.push_back({"dk", "F16", keys, bytes_of(outputs.dk)});
-    tensors.push_back({"dv", "F16", keys, bytes_of(outputs.dv)});
+    store("dq", queries, outputs.dq);
+    store("dk", keys, outputs.dk);
+    store("dv", keys, outputs.dv);
   }
   if (problem.lengths) append_offsets(*problem.lengths, tensors);
   return safetensors_file(tensors, {{"producer", "sparkbench " + run.build.version},

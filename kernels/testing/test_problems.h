@@ -3,9 +3,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstddef>
 #include <initializer_list>
 #include <iterator>
+#include <vector>
 
 #include "kernels/mask/test_masks.h"
 #include "kernels/problem/attention.h"
@@ -45,7 +47,19 @@ void for_every_mask_and_dropout(int head_dim, Lengths lengths,
   }
 }
 
-/// For emulated kernels: each mask with dropout or without it, the other way round at the next
+/// Lengths of keys around the sizes of tiles: every other one, the others at the next seqlen_q of
+/// these. Nightly all.
+inline std::vector<int> some_lengths(int seqlen_q) {
+  constexpr int kLengths[] = {1, 63, 64, 65, 127, 500, 1024};
+  const auto at = static_cast<std::size_t>(std::ranges::find(kLengths, seqlen_q) - kLengths);
+  std::vector<int> lengths;
+  for (std::size_t i = 0; i < std::size(kLengths); ++i) {
+    if (is_tried(at + i, 2)) lengths.push_back(kLengths[i]);
+  }
+  return lengths;
+}
+
+/// Each mask with dropout or without it, the other way round at the next
 /// head_dim or length. Nightly every mask both with and without dropout.
 template <class Check>
 void for_every_mask_and_some_dropout(int head_dim, Lengths lengths, Check check) {

@@ -5,6 +5,7 @@
 #include <tuple>
 #include <vector>
 
+#include "kernels/testing/nightly.h"
 #include "kernels/testing/test_packed_gpu.h"
 
 namespace sparkbench {
@@ -34,10 +35,11 @@ TEST_P(VoltaPackedGpu, HasTheEmulatedMachinesBits) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Instances, VoltaPackedGpu,
-                         testing::Combine(testing::Values("volta-fp16acc", "volta-fp32acc"),
-                                          testing::Values(32, 64, 80, 96, 128, 160, 256),
-                                          testing::Values(0.0f, 0.1f)));
+INSTANTIATE_TEST_SUITE_P(
+    Instances, VoltaPackedGpu,
+    testing::Combine(testing::Values("volta-fp16acc", "volta-fp32acc"),
+                     testing::ValuesIn(with_nightly<int>({64, 128}, {32, 80, 96, 160, 256})),
+                     testing::Values(0.0f, 0.1f)));
 
 /// A workspace that still has the list of another launch, and sequences more than one axis of a
 /// grid holds.

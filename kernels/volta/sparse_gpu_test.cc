@@ -7,6 +7,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "kernels/testing/nightly.h"
 #include "kernels/testing/test_sparse_gpu.h"
 
 namespace sparkbench {
@@ -67,7 +68,7 @@ TEST_P(VoltaSparseGpu, HasThemForSplitBlocks) {
 
 TEST_P(VoltaSparseGpu, HasThemForPatternsDrawnAtRandom) {
   Random random(5);
-  for (int i = 0; i < 40; ++i) {
+  for (int i = 0; i < (is_nightly() ? 40 : 10); ++i) {
     const RandomPattern drawn = random_pattern(random, 600);
     SCOPED_TRACE(drawn.name);
     expect_emulated_bits(kernel(), with_pattern(problem(1, 1), drawn));
@@ -76,7 +77,8 @@ TEST_P(VoltaSparseGpu, HasThemForPatternsDrawnAtRandom) {
 
 INSTANTIATE_TEST_SUITE_P(Instances, VoltaSparseGpu,
                          testing::Combine(testing::Values("volta-fp16acc", "volta-fp32acc"),
-                                          testing::Values(64, 80, 128, 200),
+                                          testing::ValuesIn(with_nightly<int>({64, 128},
+                                                                              {80, 200})),
                                           testing::Values(0.0f, 0.1f)));
 
 }  // namespace

@@ -121,8 +121,8 @@ std::string scope_of(const FastestKernel& fastest) {
 
 std::string evidence_of(const FastestKernel& fastest, const RunRecord& run) {
   if (fastest.is_measured) {
-    return fmt::format("Measured on {}, {}; in brackets three standard errors.\n",
-                       run.environment.device.name, scope_of(fastest));
+    return fmt::format("Measured on {}{}, {}; in brackets three standard errors.\n",
+                       run.environment.device.name, pass_suffix(fastest, false), scope_of(fastest));
   }
   const bool are_layers = run.cases.front().problem.layer.has_value();
   return fmt::format("Predicted for a {}, not timed{}: {}, in brackets the model's band. {}\n",
@@ -143,10 +143,13 @@ std::string next_command(const RunRecord& run) {
 }  // namespace
 
 std::string format_evidence(const RunRecord& run) {
+  std::string text;
   for (const FastestKernel& fastest : find_fastest(run)) {
-    if (fastest.why_none.empty()) return evidence_of(fastest, run);
+    if (!fastest.why_none.empty()) continue;
+    const std::string evidence = evidence_of(fastest, run);
+    if (!text.ends_with(evidence)) text += evidence;
   }
-  return "";
+  return text;
 }
 
 std::string format_closing(const RunRecord& run) {

@@ -34,6 +34,7 @@ Json speed_json(const Judgement::Speed& speed) {
     beside.push_back({{"kernel", kernel}, {"time_ms", time_ms}});
   }
   return {{"pass", speed.pass},
+          {"dtype", speed.dtype},
           {"head_dim", speed.head_dim},
           {"seqlen", speed.seqlen},
           {"mask", speed.mask},

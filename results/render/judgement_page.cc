@@ -64,18 +64,21 @@ std::string beside_text(const Judgement::Speed& speed) {
 std::string speed_rows(const Judgement& judgement) {
   if (judgement.speeds.empty()) return "";
   std::string table =
-      "<div class=\"wide\"><table>\n<thead><tr><th class=\"text\">pass</th><th>head_dim</th>"
+      "<div class=\"wide\"><table>\n<thead><tr><th class=\"text\">pass</th><th "
+      "class=\"text\">dtype</th>"
+      "<th>head_dim</th>"
       "<th>seqlen</th><th class=\"text\">mask</th><th>ms</th><th>TFLOP/s</th><th>memory</th>"
       "<th class=\"text\">beside, ms (and how many times as long this one "
       "takes)</th></tr></thead>\n"
       "<tbody>\n";
   for (const Judgement::Speed& speed : judgement.speeds) {
     table += fmt::format(
-        "<tr><td class=\"text\">{}</td><td>{}</td><td>{}</td><td class=\"text\">{}</td><td>{}</td>"
+        "<tr><td class=\"text\">{}</td><td class=\"text\">{}</td><td>{}</td><td>{}</td>"
+        "<td class=\"text\">{}</td><td>{}</td>"
         "<td>{}</td><td>{}</td><td class=\"text\">{}</td></tr>\n",
-        speed.pass, speed.head_dim, speed.seqlen, shown(speed.mask), significant(speed.time_ms, 3),
-        speed.tflops ? significant(*speed.tflops, 3) : "-", format_memory(speed.memory_bytes),
-        beside_text(speed));
+        speed.pass, speed.dtype, speed.head_dim, speed.seqlen, shown(speed.mask),
+        significant(speed.time_ms, 3), speed.tflops ? significant(*speed.tflops, 3) : "-",
+        format_memory(speed.memory_bytes), beside_text(speed));
   }
   return table + "</tbody></table></div>\n";
 }

@@ -158,6 +158,7 @@ TEST(JudgementJson, HasTheVerdictTheTraitsAndTheSmallestWrongCase) {
 TEST(JudgementJson, HasTimesBesideTheFastestOthers) {
   const auto speeds = json_of(timed_run())["speeds"];
   ASSERT_EQ(speeds.size(), 1u);
+  EXPECT_EQ(speeds[0]["dtype"], "fp16");
   EXPECT_EQ(speeds[0]["time_ms"], 1.0);
   ASSERT_EQ(speeds[0]["beside"].size(), 3u);
   EXPECT_EQ(speeds[0]["beside"][0]["kernel"], "other");

@@ -86,15 +86,17 @@ std::string skipped_text(const std::vector<SkipReason>& reasons) {
 
 std::string speed_table(const std::vector<Judgement::Speed>& speeds, const TableView& view) {
   if (speeds.empty()) return "";
-  std::vector<TextColumn> columns = {{"pass", {}, false}, {"head\ndim", {}},    {"seqlen", {}},
-                                     {"mask", {}},        {"ms", {}},           {"TFLOP/s", {}},
-                                     {"memory", {}},      {"beside", {}, false}};
+  std::vector<TextColumn> columns = {
+      {"pass", {}, false}, {"dtype", {}, false}, {"head\ndim", {}},
+      {"seqlen", {}},      {"mask", {}},         {"ms", {}},
+      {"TFLOP/s", {}},     {"memory", {}},       {"beside", {}, false}};
   for (const Judgement::Speed& speed : speeds) {
     std::string beside;
     for (const auto& [kernel, time_ms] : speed.beside) {
       beside += fmt::format("{}{} {}", beside.empty() ? "" : ", ", kernel, significant(time_ms, 3));
     }
     const std::string cells[] = {speed.pass,
+                                 speed.dtype,
                                  std::to_string(speed.head_dim),
                                  std::to_string(speed.seqlen),
                                  speed.mask,
