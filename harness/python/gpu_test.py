@@ -74,9 +74,9 @@ def say(ran):
 
 
 class Peers(unittest.TestCase):
-    def check(self, *flags, command="sweep", shape=FLAGS):
+    def check(self, *flags, command="sweep", shape=FLAGS, peers="peers"):
         files = {"lengths.txt": "100\n512\n37\n"}
-        ran = test_host.run([command, *shape, "--kernel", "peers,cublas-fp16", *flags], files)
+        ran = test_host.run([command, *shape, "--kernel", f"{peers},cublas-fp16", *flags], files)
         say(ran)
         self.assertIn(ran.status, (0, 2), ran)
         self.assertLessEqual(set(statuses(ran)), ALLOWED)
@@ -104,10 +104,16 @@ class Peers(unittest.TestCase):
 
 
     def test_layers(self):
-        self.check("--hidden", "256", "--ffn", "512", "--headdim", "64", "--seqlen", "512", "--pass",
-                   "fwd,bwd,fwd+bwd", "--activation", "relu", "--dropout", "0,0.1", "--mask",
-                   "full,causal", "--rest", "unfused,fused", command="encoder",
-                   shape=("--device", "cuda:0", "--batch", "2"))  # fmt: skip
+        # Each compiled layer takes its compiler half a minute a problem and pass: one, on one problem.
+        common = ("--hidden", "256", "--ffn", "512", "--headdim", "64", "--seqlen", "512",
+                  "--activation", "relu")  # fmt: skip
+        shape = ("--device", "cuda:0", "--batch", "2")
+        self.check(*common, "--pass", "fwd,bwd,fwd+bwd", "--dropout", "0,0.1", "--mask", "causal",
+                   "--rest", "unfused", command="encoder", shape=shape,
+                   peers="peers:torch-eager-*,peers:torch-encoder-layer")  # fmt: skip
+        self.check(*common, "--pass", "fwd+bwd", "--dropout", "0.1", "--mask", "full", "--rest",
+                   "fused", command="encoder", shape=shape,
+                   peers="peers:torch-compile-flash,peers:torch-script-cudnn")  # fmt: skip
 
 
 class Functions(unittest.TestCase):
