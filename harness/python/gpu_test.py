@@ -104,7 +104,7 @@ class Peers(unittest.TestCase):
 
 
     def test_layers(self):
-        # Each compiled layer takes its compiler half a minute a problem and pass: one, on one problem.
+        # Layers that are compiled or scripted are compiled for each problem and pass: one problem.
         common = ("--hidden", "256", "--ffn", "512", "--headdim", "64", "--seqlen", "512",
                   "--activation", "relu")  # fmt: skip
         shape = ("--device", "cuda:0", "--batch", "2")
