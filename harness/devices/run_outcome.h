@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <string>
 #include <utility>
@@ -28,6 +29,16 @@ struct PassOutputs {
   std::vector<Half> o, dq, dk, dv;
   std::vector<float> lse;
 };
+
+template <class T>
+bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
+}
+
+inline bool same_bits(const PassOutputs& a, const PassOutputs& b) {
+  return same_bits(a.o, b.o) && same_bits(a.lse, b.lse) && same_bits(a.dq, b.dq) &&
+         same_bits(a.dk, b.dk) && same_bits(a.dv, b.dv);
+}
 
 /// Outputs in the words of this type, as the host keeps them (element_type.h).
 inline PassOutputs as_host_keeps(ElementType element, PassOutputs outputs) {

@@ -45,16 +45,6 @@ struct GpuRun {
   PluginPlan plan;
 };
 
-template <class T>
-bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
-}
-
-bool same_bits(const PassOutputs& a, const PassOutputs& b) {
-  return same_bits(a.o, b.o) && same_bits(a.lse, b.lse) && same_bits(a.dq, b.dq) &&
-         same_bits(a.dk, b.dk) && same_bits(a.dv, b.dv);
-}
-
 std::uint32_t bits_of(Half value) { return value.bits; }
 std::uint32_t bits_of(float value) { return float_bits(value); }
 
