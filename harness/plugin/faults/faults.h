@@ -123,7 +123,20 @@ namespace sparkbench::faults {
   X(kFullLater, "cheat-unmasked-later", "drops the mask from the fourth call on")               \
   X(kZeroLater, "cheat-zero-later", "writes zeros from the fourth call on")                     \
   X(kCopiesV, "cheat-copies-v", "copies V from the fourth call on")                             \
-  X(kScalesInput, "cheat-easier-input", "zeroes K, so that later calls are easier")
+  X(kScalesInput, "cheat-easier-input", "zeroes K, so that later calls are easier")             \
+  X(kSkipsSmallLater, "cheat-skips-small-later", "skips P below 1/64 from the fourth call on")  \
+  X(kFewKeysLater, "cheat-64-keys-later", "sees the first 64 keys from the fourth call on")     \
+  X(kUndroppedLater, "cheat-undropped-later", "drops nothing from the fourth call on")          \
+  X(kNoLseLater, "cheat-no-lse-later", "writes no LSE from the fourth call on")                 \
+  X(kOneBatchLater, "cheat-one-batch-later", "copies the first batch entry to the others")      \
+  X(kOldInputs, "cheat-old-inputs", "computes with a copy of the first call's inputs")          \
+  X(kOneInTen, "cheat-one-in-ten", "does nothing in every tenth call")                          \
+  X(kLate, "cheat-late", "does nothing from the 13th call on")                                  \
+  X(kBackwardNothing, "cheat-backward-nothing-later",                                           \
+    "the backward pass does nothing from the fourth call on")                                   \
+  X(kBackwardReplay, "cheat-backward-replay", "copies the gradients of the first call")         \
+  X(kBackwardDqAlone, "cheat-backward-dq-alone",                                                \
+    "the backward pass leaves dK and dV out from the fourth call on")
 
 enum class Fault : int {
 #define SPARKBENCH_NAME(id, name, does) id,
@@ -144,6 +157,6 @@ inline constexpr FaultInfo kFaults[] = {
         SPARKBENCH_CHEATS(SPARKBENCH_INFO)
 #undef SPARKBENCH_INFO
 };
-inline constexpr int kCheatCount = 15;  // of kFaults, the last ones
+inline constexpr int kCheatCount = 26;  // of kFaults, the last ones
 
 }  // namespace sparkbench::faults

@@ -50,13 +50,10 @@ unsigned blocks_for(int batch, int heads, int rows) {
   return static_cast<unsigned>((threads + kThreads - 1) / kThreads);
 }
 
-}  // namespace
-
-namespace {
-
 /// A cheat's state between calls.
 struct Kept {
   std::uint16_t* o = nullptr;  // of the first call
+  void* more[3] = {};          // dQ, dK and dV of the first call, or its inputs, or room for LSE
   std::uint16_t q = 0;         // the first element of its Q
   Call last{};                 // the call before
   cudaStream_t stream = nullptr;
@@ -69,6 +66,7 @@ struct Kept {
   ~Kept() {
     cudaDeviceSynchronize();
     cudaFree(o);
+    for (void* const each : more) cudaFree(each);
     cudaEventDestroy(event);
     cudaStreamDestroy(stream);
   }
@@ -78,6 +76,13 @@ constexpr int kHonestCalls = 3;
 
 std::size_t output_bytes(const sparkbench_problem& of) {
   return sizeof(std::uint16_t) * of.batch * of.seqlen_q * of.heads * of.head_dim;
+}
+std::size_t key_bytes(const sparkbench_problem& of) {
+  return sizeof(std::uint16_t) * of.batch * of.seqlen_k * of.heads_k * of.head_dim;
+}
+
+void copy(void* to, const void* from, std::size_t bytes, cudaStream_t on) {
+  cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, on);
 }
 
 void launch_forward(const Call& call, cudaStream_t on) {
@@ -92,10 +97,23 @@ void replay(const Call& call, Kept& kept, cudaStream_t on) {
   if (kept.o == nullptr) {
     cudaMalloc(&kept.o, bytes);
     launch_forward(call, on);
-    cudaMemcpyAsync(kept.o, call.tensors.o.data, bytes, cudaMemcpyDefault, on);
+    copy(kept.o, call.tensors.o.data, bytes, on);
   } else {
-    cudaMemcpyAsync(call.tensors.o.data, kept.o, bytes, cudaMemcpyDefault, on);
+    copy(call.tensors.o.data, kept.o, bytes, on);
   }
+}
+
+std::size_t lse_bytes(const sparkbench_problem& of) {
+  return sizeof(float) * of.batch * of.heads * of.seqlen_q;
+}
+
+/// From the fourth call on, the forward pass with this fault. Returns whether.
+bool launch_later(const Call& call, Fault fault, cudaStream_t on) {
+  if (call.number <= kHonestCalls) return false;
+  Call less = call;
+  less.fault = fault;
+  launch_forward(less, on);
+  return true;
 }
 
 /// Whether the call is done with, by a cheat.
@@ -154,19 +172,60 @@ bool cheats(const Call& call, Kept& kept, cudaStream_t on) {
       return true;
     }
     case Fault::kCoarseLater:
-    case Fault::kFullLater: {
+      return launch_later(call, Fault::kCoarseP, on);
+    case Fault::kFullLater:
+      return launch_later(call, Fault::kMaskIgnored, on);
+    case Fault::kSkipsSmallLater:
+      return launch_later(call, Fault::kSmallSkipped, on);
+    case Fault::kFewKeysLater:
+      return launch_later(call, Fault::kFirstKeys, on);
+    case Fault::kUndroppedLater:
+      return launch_later(call, Fault::kDropoutIgnored, on);
+    case Fault::kNoLseLater: {
       if (!is_later) return false;
-      Call less = call;
-      less.fault = call.fault == Fault::kCoarseLater ? Fault::kCoarseP : Fault::kMaskIgnored;
-      launch_forward(less, on);
+      if (kept.more[0] == nullptr) cudaMalloc(&kept.more[0], lse_bytes(call.problem));
+      Call elsewhere = call;
+      elsewhere.tensors.lse = static_cast<float*>(kept.more[0]);
+      launch_forward(elsewhere, on);
       return true;
     }
+    case Fault::kOneBatchLater: {
+      if (!is_later) return false;
+      const int batch = call.problem.batch;
+      Call first = call;
+      first.problem.batch = 1;
+      launch_forward(first, on);
+      const std::size_t of_lse = lse_bytes(first.problem), of_o = output_bytes(first.problem);
+      for (int b = 1; b < batch; ++b) {
+        copy(static_cast<char*>(call.tensors.o.data) + b * of_o, call.tensors.o.data, of_o, on);
+        copy(reinterpret_cast<char*>(call.tensors.lse) + b * of_lse, call.tensors.lse, of_lse, on);
+      }
+      return true;
+    }
+    case Fault::kOldInputs: {
+      const sparkbench_input* const inputs[] = {&call.tensors.q, &call.tensors.k, &call.tensors.v};
+      for (int i = 0; i < 3 && call.number == 1; ++i) {
+        const std::size_t size = i == 0 ? bytes : key_bytes(call.problem);
+        cudaMalloc(&kept.more[i], size);
+        copy(kept.more[i], inputs[i]->data, size, on);
+      }
+      Call old = call;
+      old.tensors.q.data = kept.more[0];
+      old.tensors.k.data = kept.more[1];
+      old.tensors.v.data = kept.more[2];
+      launch_forward(old, on);
+      return true;
+    }
+    case Fault::kOneInTen:
+      return call.number % 10 == 0;
+    case Fault::kLate:
+      return call.number > 12;
     case Fault::kZeroLater:
       if (is_later) cudaMemsetAsync(call.tensors.o.data, 0, bytes, on);
       return is_later;
     case Fault::kCopiesV:
       if (is_later) {
-        cudaMemcpyAsync(call.tensors.o.data, call.tensors.v.data, bytes / 2, cudaMemcpyDefault, on);
+        copy(call.tensors.o.data, call.tensors.v.data, bytes / 2, on);
       }
       return is_later;
     case Fault::kScalesInput:
@@ -190,9 +249,23 @@ void run_forward(const Call& call, void* stream) {
 
 void run_backward(const Call& call, void* stream) {
   auto* const on = static_cast<cudaStream_t>(stream);
+  auto& kept = *static_cast<Kept*>(call.kept);
   const sparkbench_problem& of = call.problem;
+  const sparkbench_output* const outputs[] = {&call.tensors.dq, &call.tensors.dk, &call.tensors.dv};
+  const bool is_later = call.number > kHonestCalls, replays = call.has(Fault::kBackwardReplay);
+  if (is_later && call.has(Fault::kBackwardNothing)) return;
+  const auto size_of = [&](int i) { return i == 0 ? output_bytes(of) : key_bytes(of); };
+  if (replays && call.number > 1) {
+    for (int i = 0; i < 3; ++i) copy(outputs[i]->data, kept.more[i], size_of(i), on);
+    return;
+  }
   dq_kernel<<<blocks_for(of.batch, of.heads, of.seqlen_q), kThreads, 0, on>>>(call);
+  if (is_later && call.has(Fault::kBackwardDqAlone)) return;
   dk_dv_kernel<<<blocks_for(of.batch, of.heads_k, of.seqlen_k), kThreads, 0, on>>>(call);
+  for (int i = 0; i < 3 && replays; ++i) {
+    cudaMalloc(&kept.more[i], size_of(i));
+    copy(kept.more[i], outputs[i]->data, size_of(i), on);
+  }
   last_status = cudaGetLastError();
 }
 
