@@ -14,8 +14,6 @@ set(SPARKBENCH_SLOW_TESTS
     mask_check_test mask_command_test named_values_test page_test pass_dropout_test
     pattern_enumerated_plan_test pattern_mask_passes_test pattern_masks_test
     pattern_random_test
-   
-   
     planted_faults_list_test planted_regressions_test plot_test plugin_readme_test
     predict_code_test predicted_tables_test program_axes_test program_encoder_lengths_test
     program_encoder_test program_files_test program_lengths_test program_numpy_test

@@ -198,8 +198,7 @@ std::string why_incorrect(const ErrorMetrics& kernel, const ErrorMetrics& unfuse
                           const Tolerance& tolerance) {
   if (kernel.nonfinite != 0) {
     return fmt::format(
-        "{} elements are not finite where the exact result is, or finite where it "
-        "is not",
+        "{} elements are NaN or infinite where the exact result is finite, or the reverse",
         kernel.nonfinite);
   }
   const double unit = ratio_of(kernel.unit_rms, kernel.want_rms);

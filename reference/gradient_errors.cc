@@ -39,8 +39,9 @@ std::string why_incorrect(const GradientErrors& kernel, const GradientErrors& un
     const ErrorMetrics& of_kernel = kernel.*errors;
     const ErrorMetrics& of_unfused = unfused.*errors;
     if (of_kernel.nonfinite != 0) {
-      return fmt::format("{}: {} elements are not finite where the exact result is, or the reverse",
-                         name, of_kernel.nonfinite);
+      return fmt::format(
+          "{}: {} elements are NaN or infinite where the exact result is finite, or the reverse",
+          name, of_kernel.nonfinite);
     }
     // If all exact gradients are 0, there is no relative error.
     const double of_want = want_rms == 0.0 ? 0.0 : of_unfused.rmse / want_rms;

@@ -104,8 +104,8 @@ std::vector<ModelShape> model_shapes() {
 }
 
 AxisFlags small(const char* seqlen, const char* mask, const char* pass = "fwd,bwd") {
-  return {{"--pass", pass}, {"--seqlen", seqlen}, {"--mask", mask},  {"--headdim", "64"},
-          {"--heads", "2"}, {"--batch", "2"},     {"--dropout", "0"}};
+  return {{"--pass", pass}, {"--seqlen", seqlen}, {"--mask", mask},   {"--headdim", "64"},
+          {"--heads", "2"}, {"--batch", "2"},     {"--dropout", "0"}, {"--dtype", "fp16,bf16"}};
 }
 
 /// Problems that kernels get wrong: small ones, each around one thing; then problems that are worth

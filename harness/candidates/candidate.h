@@ -90,6 +90,8 @@ class Candidate {
   std::optional<Accumulator> accumulator() const { return accumulator_; }
   /// The item of --kernel that names only it.
   virtual std::string flag_item() const { return name(); }
+  /// What runs it from a shell.
+  virtual std::string_view program() const { return "sparkbench"; }
   /// Whether it runs if no kernel is named. A baseline does not, nor does a kernel for another GPU.
   virtual bool runs_unnamed() const { return true; }
 

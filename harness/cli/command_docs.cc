@@ -114,7 +114,7 @@ std::span<const CommandDoc> command_docs() {
        {"sparkbench advise --headdim 64 --seqlen 4k --mask causal --dropout 0.1 --train",
         "sparkbench advise --headdim 128 --seqlen 8k --heads 32 --heads-k 8 --figure advice.svg"}},
       {"judge",
-       "says whether a kernel is right, where it is wrong, and how it compares",
+       "says whether a kernel is right, which cases are wrong, and how it compares",
        {"sparkbench judge --kernel volta-fp32acc",
         "sparkbench judge --kernel ./libmine.so:fast --html judgement.html"}},
       {"run",

@@ -64,6 +64,10 @@ void* open_library(const std::string& item, const std::string& path) {
   void* const library = dlopen(absolute.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (library == nullptr) {
     const char* const why = dlerror();
+    if (path.ends_with(".py")) {
+      refuse(item,
+             "is Python, whose functions `python -m sparkbench` runs: harness/python/README.md");
+    }
     refuse(item, fmt::format("is not a shared library that can be loaded here: {}",
                              why != nullptr ? why : "no reason is known"));
   }

@@ -6,6 +6,7 @@
 
 #include "harness/devices/chip_arithmetic.h"
 #include "harness/plugin/plugin_plan.h"
+#include "kernels/strided/pass_dropout.h"
 #include "results/record/safe_text.h"
 
 namespace sparkbench {
@@ -49,11 +50,18 @@ Support PluginCandidate::supports_problem(const Problem& problem, ElementType el
   if (element == ElementType::kBf16 && accumulator() == Accumulator::kFp16) {
     return {fmt::format("{} accumulates in fp16, and no tensor core does so for bf16", name())};
   }
+  if (!draws_own_dropout_mask() && dropout_views_of(problem).count > 0) {
+    return {
+        fmt::format("{} is not asked: with dropout, the strided parts of this mask drop the "
+                    "elements that this program's kernels drop (kernels/mask/dropout_views.h)",
+                    name())};
+  }
   if (kernel_.table.supports == nullptr) return {};
   const PluginProblem asked(problem, element, pass, is_deterministic_, device_, layer);
   const char* const why = kernel_.table.supports(asked.get());
   if (why == nullptr) return {};
-  return {fmt::format("{}: {}", name(), *why != '\0' ? words_of(why) : "it does not say why")};
+  const std::string words = *why != '\0' ? words_of(why) : "it does not say why";
+  return {words.starts_with(name()) ? words : fmt::format("{}: {}", name(), words)};
 }
 
 const ArithmeticProfile& PluginCandidate::arithmetic() const { return tensor_core_profile(sm_); }

@@ -18,6 +18,9 @@ class PluginCandidate : public Candidate {
                   bool is_deterministic);
 
   std::string flag_item() const override { return kernel_.spec; }
+  std::string_view program() const override {
+    return kernel_.file_name.ends_with(".py") ? "python -m sparkbench" : "sparkbench";
+  }
   /// That of the device's tensor cores, for the unfused computation that sets its tolerance.
   const ArithmeticProfile& arithmetic() const override;
   /// Its version, if known, by its name, and the hash of its file by the file's name.

@@ -122,8 +122,9 @@ typedef struct sparkbench_problem {
   const void* mask_context;
   /* Dropout. Element (b, head, q, k) of the softmax is dropped with probability dropout_p, a whole
    * number of 256ths, and a kept one is multiplied by dropout_scale. A kernel that draws these
-   * elements (kernels/problem/dropout.h defines which) is verified with them; one with
-   * draws_own_dropout is verified without dropout. */
+   * elements (kernels/problem/dropout.h defines which) is verified with them, and is not asked for
+   * dropout in masks whose strided parts draw others; one with draws_own_dropout is verified
+   * without dropout. */
   float dropout_p;
   float dropout_scale;
   uint64_t seed;

@@ -46,7 +46,7 @@ MaskWork mask_work_of(const Candidate& candidate, const Problem& problem) {
 std::string repro_line(const SweepCase& sweep_case, const Candidate& candidate, const char* command,
                        const Device& device, const RunSettings& settings) {
   const OwnInputs* const own = settings.own.get();
-  return fmt::format("sparkbench {} --device {} --kernel {}{} {} --seed {}{}", command,
+  return fmt::format("{} {} --device {} --kernel {}{} {} --seed {}{}", candidate.program(), command,
                      device.name(), plain_or_shell_word(candidate.flag_item()),
                      settings.is_deterministic ? " --deterministic" : "",
                      flags_of_problem(sweep_case.problem, own != nullptr), sweep_case.problem.seed,

@@ -8,7 +8,7 @@
 
 namespace sparkbench {
 
-/// Makes the record invalid, with a warning that has the number, if by its median time
+/// Makes a record invalid whose median time is impossible. The warning has the number:
 ///   W-ABOVE-PEAK-RATE       its useful FLOPs exceed what the tensor cores of all SMs do at the
 ///                           highest clock
 ///   W-ABOVE-PEAK-BANDWIDTH  its compulsory bytes, minus what the L2 cache may have held before and

@@ -1,5 +1,5 @@
-// The launches that go over rows: what combines the parts of a pattern's blocks
-// (tile/merge_parts.h) and the strided views of a pattern (tile/merge_passes.h).
+// Launches that combine partial results row by row: of the parts of a pattern's blocks
+// (tile/merge_parts.h), and of its strided views (tile/merge_passes.h).
 #pragma once
 
 #include "kernels/launch/plan.h"

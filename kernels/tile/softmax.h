@@ -149,8 +149,8 @@ struct TileExponentials {
   }
 };
 
-/// One tile of scores on its way to probabilities, for kTileGroups of the rows' kGroups groups,
-/// from kFirstGroup on; the others are untouched. add() of the rows then adds its sums to l.
+/// Turns a tile of scores into probabilities, for groups kFirstGroup to kFirstGroup + kTileGroups -
+/// 1 of the rows; other groups stay as they are. Rows::add() then adds the tile's sums to l.
 template <class Layout, int kGroups, int kFirstGroup = 0, int kTileGroups = kGroups>
 struct TileSoftmax : TileExponentials<Layout, kGroups, kFirstGroup, kTileGroups> {
   using Values = RowValues<Layout, kGroups>;

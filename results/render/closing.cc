@@ -23,6 +23,7 @@ std::string interval_of(const Lead& lead) {
 namespace {
 
 std::string speed_clause(const FastestKernel& fastest) {
+  if (fastest.rivals.empty() && !fastest.over_base) return "no other kernel here has a time";
   if (fastest.is_baseline) return "no fused kernel is faster on these problems";
   if (!fastest.over_base) return "the fastest";
   return fmt::format("{} as fast as {}{}", times_text(fastest.over_base->likely),
@@ -61,7 +62,11 @@ std::string recommendation(const FastestKernel& fastest, bool names_pass) {
   if (!fastest.why_none.empty()) {
     return fmt::format("No kernel is recommended{}: {}.\n", pass, fastest.why_none);
   }
-  const std::string_view verb = fastest.nothing_ran ? "Fastest by prediction" : "Use";
+  const auto& base = fastest.over_base;
+  const std::string_view verb = fastest.nothing_ran          ? "Fastest by prediction"
+                                : base && base->likely < 1.0 ? "No kernel here is as fast as the "
+                                                               "unfused computation; the next is"
+                                                             : "Use";
   return fmt::format("{} {}{}: {}{}{}{}.\n", verb, fastest.kernel, pass, speed_clause(fastest),
                      memory_clause(fastest), error_clause(fastest),
                      fastest.is_complete ? "" : "; the run was stopped, so others may be faster");

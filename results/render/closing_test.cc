@@ -82,6 +82,17 @@ TEST(Closing, SaysWhereNoFusedKernelIsFaster) {
       << text;
 }
 
+TEST(Closing, SaysWhereTheBaselineIsFasterOrNothingElseHasATime) {
+  const std::string slower = closing_of({predicted_case("a", 8, 10, 12)});
+  EXPECT_EQ(slower.rfind("No kernel here is as fast as the unfused computation; the next is a: "
+                         "0.580x as fast as cublas-fp16",
+                         0),
+            0u)
+      << slower;
+  const std::string alone = closing_of({baseline_case(1)});
+  EXPECT_EQ(alone.rfind("Use cublas-fp16: no other kernel here has a time.\n", 0), 0u) << alone;
+}
+
 TEST(Closing, NamesBothTheRunnerUpAndFp16) {
   CaseRecord fp16 = timed_case("c", 3);
   fp16.accumulator = Accumulator::kFp16;

@@ -83,14 +83,14 @@ std::vector<CommonTrait> common_traits(const RunRecord& run, const std::string& 
     if (is_wrong(record)) wrong.push_back(&record);
     if (record.status == Status::kOk) right.push_back(&record);
   }
-  if (wrong.empty()) return {};
+  if (wrong.empty() || right.empty()) return {};              // without right cases, no trait tells
   std::vector<std::pair<std::ptrdiff_t, CommonTrait>> found;  // by the right cases that have it
   for (const Trait& trait : kTraits) {
     const auto has = [&](const CaseRecord* record) { return trait.has(*record); };
     if (!std::ranges::all_of(wrong, has)) continue;
     const std::ptrdiff_t too = std::ranges::count_if(right, has);
-    if (too == std::ssize(right) && !right.empty()) continue;
-    found.push_back({too, {std::string(trait.what), too == 0 && !right.empty()}});
+    if (too == std::ssize(right)) continue;
+    found.push_back({too, {std::string(trait.what), too == 0}});
   }
   std::ranges::stable_sort(found, {}, [](const auto& each) { return each.first; });
   std::vector<CommonTrait> traits;

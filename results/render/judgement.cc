@@ -14,6 +14,7 @@ namespace {
 using Cases = std::vector<const CaseRecord*>;
 
 constexpr std::size_t kMostRivals = 3;
+constexpr double kLarge = 1e300;  // above any error
 
 Cases cases_of(const RunRecord& run, const std::string& kernel) {
   Cases cases;
@@ -47,11 +48,13 @@ double size_of(const CaseProblem& problem) {
          problem.head_dim;
 }
 
+/// Of the output that the reason names ("dq: rmse ..."), or of the worst one.
 std::optional<Judgement::Element> worst_element(const CaseRecord& record) {
   const Accuracy* worst = nullptr;
   for (const Accuracy* accuracy : accuracies_of(record)) {
-    const auto badness = [](const Accuracy& of) {
-      return of.nonfinite > 0 ? INFINITY : of.error_over_unfused.value_or(0.0);
+    const auto badness = [&](const Accuracy& of) {
+      if (record.reason && record.reason->message.starts_with(of.output + ": ")) return 2 * kLarge;
+      return of.nonfinite > 0 ? kLarge : of.error_over_unfused.value_or(0.0);
     };
     if (worst == nullptr || badness(*accuracy) > badness(*worst)) worst = accuracy;
   }

@@ -24,7 +24,8 @@ std::string parts_text(const std::vector<Judgement::Part>& parts) {
   return text;
 }
 
-std::string traits_text(const std::vector<CommonTrait>& traits) {
+std::string traits_text(const std::vector<CommonTrait>& traits, bool all_are_wrong) {
+  if (all_are_wrong) return "every case that ran";
   if (traits.empty()) return "the wrong cases have nothing in common that the right ones lack";
   std::string text;
   for (const CommonTrait& trait : traits) {
@@ -34,18 +35,26 @@ std::string traits_text(const std::vector<CommonTrait>& traits) {
   return text;
 }
 
+/// An element of a tensor, "nan" and "inf" too.
+std::string element_text(double value) {
+  return std::isfinite(value) ? significant(value, 4) : fmt::format("{}", value);
+}
+
 /// "E-INCORRECT: dq errs; dq[0, 33, 1, 5] is 0.31, exact is 0.12"
 std::string wrong_text(const Judgement::WrongCase& wrong) {
   std::string text = fmt::format("{}: {}", wrong.code, wrong.message);
   if (!wrong.worst) return text;
   const auto& [output, index, got, exact] = *wrong.worst;
   return text + fmt::format("; {}[{}] is {}, exact is {}", output, fmt::join(index, ", "),
-                            significant(got, 4), significant(exact, 4));
+                            element_text(got), element_text(exact));
 }
 
-std::string error_text(const Judgement::Error& error) {
+std::string error_text(const Judgement& judgement) {
+  const Judgement::Error& error = judgement.error;
   if (!error.rel_l1) return "no correct case has one";
-  std::string text = fmt::format("rel_l1 at most {} %", significant(100 * *error.rel_l1, 3));
+  const bool some_are_wrong = judgement.incorrect + judgement.failed > 0;
+  std::string text = fmt::format("{}rel_l1 at most {} %", some_are_wrong ? "of right cases, " : "",
+                                 significant(100 * *error.rel_l1, 3));
   if (error.mean_over_unfused && error.most_over_unfused) {
     text += fmt::format("; {}x the unfused computation's in the mean, {}x at most",
                         significant(*error.mean_over_unfused, 2),
@@ -123,11 +132,11 @@ std::string verdict_text(const Judgement& judgement) {
 std::vector<Fact> facts_of(const Judgement& judgement) {
   std::vector<Fact> facts = {{"right", parts_text(judgement.parts)}};
   if (const auto& wrong = judgement.smallest_wrong) {
-    facts.push_back({"wrong", traits_text(judgement.traits)});
+    facts.push_back({"wrong", traits_text(judgement.traits, judgement.ok == 0)});
     facts.push_back({"smallest", wrong_text(*wrong)});
     facts.push_back({"repeat", wrong->repro});
   }
-  facts.push_back({"error", error_text(judgement.error)});
+  facts.push_back({"error", error_text(judgement)});
   facts.push_back({"bits", bits_text(judgement.bits)});
   if (std::string skipped = skipped_text(judgement.skipped); !skipped.empty()) {
     facts.push_back({"not for", std::move(skipped)});

@@ -15,10 +15,9 @@ struct TensorLoop {
   int masks;              // mask code on the path
 };
 
-/// The innermost loops with tensor instructions. A pass is the way from the loop's head back to it
-/// with the most tensor work; among equals the one with the least mask code, which is a tile's that
-/// needs none; among these the one with the fewest branches past mask code, which is a branch past
-/// all of it where each part has one, too; among these the one that takes no forward branch, so
+/// The innermost loops with tensor instructions. A loop's pass is the path from its head back to it
+/// that has the most tensor work. Ties go, in turn, to the least mask code (a tile that needs
+/// none), to the fewest branches past mask code, and to the path that takes no forward branch, so
 /// that optional code in line (a prefetch) counts. A loop within a pass counts once. The main loop
 /// comes first: the one with the most tensor work, the least mask code, the fewest instructions.
 std::vector<TensorLoop> find_tensor_loops(const SassFunction& function,

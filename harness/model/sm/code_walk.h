@@ -28,8 +28,9 @@ std::vector<CodeLoop> find_loops(const SassFunction& function);
 /// Instructions of tensor cores in it.
 int count_tensor_instructions(const SassFunction& function, CodeLoop loop);
 
-/// The loop whose head or back edge is at `address`; without one, that with the most tensor work,
-/// the shortest of equals, or in code without any the longest. Throws UsageError, naming --loop.
+/// The loop whose head or back edge is at `address`. Without an address, the loop with the most
+/// tensor work, the shortest of equals; in code without tensor work the longest loop. Throws
+/// UsageError, naming --loop.
 CodeLoop pick_loop(const SassFunction& function, std::optional<std::uint32_t> address);
 
 /// A conditional branch forward is not taken, unless it is named, or leaves a loop without another

@@ -96,6 +96,17 @@ class Faults(unittest.TestCase):
         expected = () if ON_GPU else itertools.product(ONLY_ON_GPU, TYPES)
         self.assertEqual(missed, {*expected})
 
+    def test_dropout_in_strided_masks_is_not_asked(self):
+        if ON_GPU:
+            self.skipTest("the kernels compute no pattern on a GPU")
+        SWEEPS["strided"] = (
+            "--headdim 16 --batch 1 --heads 2 --pass fwd --seqlen 512 --dropout 0,0.3 "
+            "--mask full,strided:4"
+        )
+        for (kernel, dtype), statuses in sweep("strided", "1/1").items():
+            if kernel in names_of("SPARKBENCH_VARIANTS"):
+                self.assertEqual(statuses, {"ok", "skipped"}, (kernel, dtype))
+
 
 if __name__ == "__main__":
     ON_GPU = "--gpu" in sys.argv

@@ -51,8 +51,8 @@ Pattern empty_pattern(int seqlen_q, int seqlen_k);
 bool sees(const Pattern& pattern, const Term& term, int row, int key);
 bool sees(const Pattern& pattern, int head, int row, int key);
 
-/// Whether a kernel that runs the terms one after the other computes this pair in this term:
-/// sees(), minus what `hidden_by` excludes. At most one of several disjoint terms takes a pair.
+/// Whether `term` computes this pair where terms run one after another: it sees the pair, and its
+/// `hidden_by` does not exclude it. At most one of several disjoint terms takes a pair.
 bool is_taken_by(const Pattern& pattern, int head, std::size_t term, int row, int key);
 
 /// Bit i is whether the row sees key first + i, by shifts of ranges instead of keys one by one.
