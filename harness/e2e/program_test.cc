@@ -40,8 +40,8 @@ TEST(Program, ListsItsCommandsAndTheirFlags) {
 TEST(Program, ShowsNoFlagThatTheCommandRefuses) {
   const ProgramResult sweep = run_sparkbench("sweep --help");
   const ProgramResult accuracy = run_sparkbench("accuracy --help");
-  for (const char* flag :
-       {"--cache", "--min-samples", "--max-noise", "--duty-cycle", "--no-verify", "--profile"}) {
+  for (const char* flag : {"--cache", "--min-samples", "--min-seconds", "--max-noise",
+                           "--duty-cycle", "--no-verify", "--profile"}) {
     EXPECT_TRUE(contains(sweep.out, flag)) << flag;
     EXPECT_FALSE(contains(accuracy.out, flag)) << flag;
   }

@@ -249,8 +249,9 @@ std::string kernels_asked_for(const SweepOptions& options, const Device& device)
 }
 
 /// Fields of the method that a flag of this name sets.
-constexpr std::string_view kMethodFlags[] = {"cache",      "min_samples",     "max_noise",
-                                             "duty_cycle", "tolerance_ratio", "deterministic"};
+constexpr std::string_view kMethodFlags[] = {"cache",        "min_samples", "min_seconds",
+                                             "max_noise",    "duty_cycle",  "tolerance_ratio",
+                                             "deterministic"};
 
 std::map<std::string, std::string> resolve(const SweepOptions& options, const Device& device,
                                            const Method& method) {

@@ -83,7 +83,9 @@ TEST(Closing, SaysWhereNoFusedKernelIsFaster) {
 }
 
 TEST(Closing, SaysWhereTheBaselineIsFasterOrNothingElseHasATime) {
-  const std::string slower = closing_of({predicted_case("a", 8, 10, 12)});
+  CaseRecord record = predicted_case("a", 8, 10, 12);
+  record.predicted->speedup = PredictedSpeedup{"cublas-fp16", 0.5, 0.58, 0.7};
+  const std::string slower = closing_of({record});
   EXPECT_EQ(slower.rfind("No kernel here is as fast as the unfused computation; the next is a: "
                          "0.580x as fast as cublas-fp16",
                          0),

@@ -80,7 +80,8 @@ void add_axis_flags(CLI::App& command, SweepOptions& options) {
 }
 
 /// Commands that do not time know these flags, to reject them by name, but do not show them.
-constexpr const char* kTimingFlags[] = {"--cache", "--min-samples", "--max-noise", "--duty-cycle"};
+constexpr const char* kTimingFlags[] = {"--cache", "--min-samples", "--min-seconds", "--max-noise",
+                                        "--duty-cycle"};
 constexpr const char* kUnverifiedFlags[] = {"--no-verify", "--profile"};
 
 void add_timing_flags(CLI::App& command, SweepOptions& options, const char* group) {
@@ -92,6 +93,12 @@ void add_timing_flags(CLI::App& command, SweepOptions& options, const char* grou
   command.add_option("--min-samples", *options.method.min_samples, "samples of a timed case")
       ->group(group)
       ->check(whole_number(2, 1000000))
+      ->capture_default_str();
+  command
+      .add_option("--min-seconds", *options.method.min_seconds,
+                  "seconds that a timed case is sampled at least")
+      ->group(group)
+      ->check(within(0.0, 10.0))
       ->capture_default_str();
   command
       .add_option("--max-noise", *options.method.max_noise,

@@ -53,7 +53,7 @@ def sweep(name, shard):
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "run.json"
         # On a GPU a launch is timed a few times, to be checked.
-        timing = ["--max-noise", "1", "--min-samples", "10"] if ON_GPU else []
+        timing = ["--max-noise", "1", "--min-samples", "10", "--min-seconds", "0.02"] if ON_GPU else []
         words = [PROGRAM, "sweep", *timing, "--device", device, "--kernel", LIBRARY,
                  *SWEEPS[name].split(), "--dtype", ",".join(TYPES), "--shard", shard, "--json",
                  str(path), "--quiet", "--no-progress"]  # fmt: skip
