@@ -1,89 +1,50 @@
-#include "harness/model/predict/eager_layer.h"
+#include "harness/model/predict/eager_attention.h"
 
 #include <gtest/gtest.h>
-
-#include <algorithm>
 
 namespace sparkbench {
 namespace {
 
-constexpr int kTokens = 2 * 128, kHidden = 1024;
-constexpr double kHiddenBytes = 2.0 * kTokens * kHidden;
+constexpr double kHiddenBytes = 2.0 * (2 * 128) * 1024;
+constexpr double kHeadBytes = 2.0 * 128 * 128;
+constexpr double kScoreBytes = 2 * 16 * kHeadBytes;
 
-LayerShape bert_large() {
-  return {.hidden = kHidden, .ffn = 4096, .activation = Activation::kGeluErf};
-}
-
-Problem two_sequences(float dropout_p = 0.1f) {
+Problem two_sequences(float dropout_p = 0.1f, const MaskSpec& mask = MaskSpec::full()) {
   return {.batch = 2,
           .heads = 16,
           .seqlen_q = 128,
           .seqlen_k = 128,
           .head_dim = 64,
+          .mask = mask,
           .dropout_p = dropout_p};
 }
 
-std::vector<LayerStep> rest(Pass pass, InputGradient gradient = InputGradient::kWanted) {
-  return eager_rest(bert_large(), two_sequences(), pass, gradient);
-}
-
-double flops_of(const std::vector<LayerStep>& steps) {
-  double flops = 0;
-  for (const LayerStep& step : steps) flops += static_cast<double>(step.flops);
-  return flops;
-}
-
-auto count_named(const std::vector<LayerStep>& steps, std::string_view name) {
-  return std::ranges::count(steps, name, &LayerStep::name);
-}
-
-TEST(EagerLayer, HasThreeProjectionsAndNoBiasLaunches) {
-  const auto steps = rest(Pass::kForward);
-  EXPECT_EQ(count_named(steps, "bias"), 0);
-  EXPECT_EQ(count_named(steps, "Q, K, V = x Wqkv"), 3);
-  EXPECT_EQ(steps[0].bytes(), 2u * (kTokens * kHidden + kHidden * kHidden + kTokens * kHidden));
-  EXPECT_DOUBLE_EQ(flops_of(steps), 2.0 * kTokens * kHidden * (4.0 * kHidden + 2 * 4096));
-}
-
-TEST(EagerLayer, DropoutMovesAMaskOfBytes) {
-  for (const Pass pass : {Pass::kForward, Pass::kBackward}) {
-    for (const LayerStep& step : rest(pass)) {
-      if (step.name == "dropout") {
-        EXPECT_EQ(static_cast<double>(step.bytes()), 2.5 * kHiddenBytes);
-      }
-    }
-    EXPECT_EQ(count_named(rest(pass), "dropout"), 2);
-  }
-}
-
-TEST(EagerLayer, LeavesOutTheGradientOfItsInput) {
-  const double wanted = flops_of(rest(Pass::kBackward));
-  const double none = flops_of(rest(Pass::kBackward, InputGradient::kNone));
-  EXPECT_DOUBLE_EQ(wanted - none, 3 * 2.0 * kTokens * kHidden * kHidden);
-}
-
-TEST(EagerLayer, AddsTheGradientOfEachWeight) {
+double bytes_of(const Problem& problem, Pass pass, LaunchKind kind) {
   double bytes = 0;
-  const auto steps = rest(Pass::kBackward);
-  for (const LayerStep& step : steps) {
-    if (step.name == "gradient added") bytes += static_cast<double>(step.bytes());
+  for (const UnfusedStep& step : eager_attention(problem, pass)) {
+    if (step.kind == kind) bytes += step.bytes;
   }
-  EXPECT_DOUBLE_EQ(bytes, 3.0 * static_cast<double>(weight_bytes(bert_large())));
+  return bytes;
 }
 
-TEST(EagerLayer, AttentionGoesOverTheScoresMoreOften) {
-  const double scores = 2.0 * 2 * 16 * 128 * 128;
-  const auto bytes_beside = [&](Pass pass, float dropout_p) {
-    double bytes = 0;
-    for (const UnfusedStep& step : eager_attention(two_sequences(dropout_p), pass)) {
-      if (step.kind == LaunchKind::kCopy) bytes += step.bytes;
-    }
-    return bytes;
+TEST(EagerAttention, GoesOverTheScoresMoreOften) {
+  const auto copied = [](Pass pass, float dropout_p) {
+    return bytes_of(two_sequences(dropout_p), pass, LaunchKind::kCopy);
   };
-  EXPECT_DOUBLE_EQ(bytes_beside(Pass::kForward, 0.1f), 4.5 * scores + 8 * kHiddenBytes);
-  EXPECT_DOUBLE_EQ(bytes_beside(Pass::kForward, 0), 2 * scores + 8 * kHiddenBytes);
-  EXPECT_DOUBLE_EQ(bytes_beside(Pass::kForwardBackward, 0.1f),
-                   2 * (4.5 * scores + 8 * kHiddenBytes));
+  EXPECT_DOUBLE_EQ(copied(Pass::kForward, 0.1f), 4.5 * kScoreBytes + 8 * kHiddenBytes);
+  EXPECT_DOUBLE_EQ(copied(Pass::kForward, 0), 2 * kScoreBytes + 8 * kHiddenBytes);
+  EXPECT_DOUBLE_EQ(copied(Pass::kForwardBackward, 0.1f),
+                   2 * (4.5 * kScoreBytes + 8 * kHiddenBytes));
+}
+
+TEST(EagerAttention, AddsAMaskInTheForwardPassAlone) {
+  const Problem full = two_sequences(0), causal = two_sequences(0, MaskSpec::causal());
+  const auto more = [&](Pass pass, LaunchKind kind) {
+    return bytes_of(causal, pass, kind) - bytes_of(full, pass, kind);
+  };
+  EXPECT_DOUBLE_EQ(more(Pass::kForward, LaunchKind::kCopy), 2 * kScoreBytes + kHeadBytes);
+  EXPECT_DOUBLE_EQ(more(Pass::kBackward, LaunchKind::kCopy), 0);
+  EXPECT_DOUBLE_EQ(more(Pass::kForwardBackward, LaunchKind::kSoftmax), 0);
 }
 
 }  // namespace
