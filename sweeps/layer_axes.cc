@@ -133,10 +133,11 @@ std::vector<Axis> make_layer_rows() {
        .is_of_tensors = true},
       {.name = "rest",
        .flag = "--rest",
-       .help = "everything but the attention: one launch per operation, or fused",
-       .allowed = "unfused, fused",
+       .help = "everything but the attention: one launch per operation, fused, or (only predicted, "
+               "on emulated-v100) as eager PyTorch launches it",
+       .allowed = "unfused, fused, eager",
        .initial = "unfused,fused",
-       .parse = names_of_layer<Rest, 2>,
+       .parse = names_of_layer<Rest, 3>,
        .access = name_of_layer<&LayerShape::rest>(),
        .id = {.prefix = "rest-"}},
   };

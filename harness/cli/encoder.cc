@@ -16,6 +16,7 @@ void add_encoder_command(CLI::App& program, const Invocation& invocation, Action
                          .is_timed = true,
                          .workload = Workload::kLayer,
                          .takes_tensors = true,
+                         .add_flags = add_software_factor_flag,
                          .report = report});
 }
 

@@ -58,7 +58,7 @@ LAYER_VALUES = {
     "--activation": ["gelu-tanh", "gelu-erf", "relu"],
     "--norm": ["post", "pre"],
     "--bias": ["true", "false", "both"],
-    "--rest": ["unfused", "fused"],
+    "--rest": ["unfused", "fused", "eager"],
 }
 # What makes a grid small, and which flags say it otherwise.
 FEW_CASES = dict.fromkeys(MEASURING, {"--seqlen": "64", "--headdim": "64", "--heads": "2",

@@ -133,6 +133,65 @@ TEST(Encoder, RefusesWhatIsNoLayer) {
   expect_refused(run_sparkbench("sweep --preset paper-encoder"), 2, "--preset: unknown");
 }
 
+const std::string kEager =
+    "encoder --device emulated-v100 --kernel volta-fp32acc,unfused-fp16 --hidden 128 --ffn 256 "
+    "--headdim 64 --seqlen 64 --batch 2 --mask causal --dropout 0.1 --rest eager ";
+
+/// By kernel.
+std::map<std::string, Json> cases_of(const Json& run) {
+  std::map<std::string, Json> cases;
+  for (const Json& each : run["cases"]) cases[each["kernel"]] = each;
+  return cases;
+}
+
+TEST(Encoder, OnlyPredictsEagerLayers) {
+  auto cases = cases_of(run_of(kEager));
+  for (const auto& [kernel, each] : cases) {
+    EXPECT_EQ(each["status"], "predicted") << kernel;
+    EXPECT_EQ(each["reason"]["code"], "E-ONLY-PREDICTED") << kernel;
+    EXPECT_TRUE(each["predicted"]["software"].is_null()) << kernel;
+  }
+  const Json &eager = cases["unfused-fp16"], &fused = cases["volta-fp32acc"];
+  EXPECT_EQ(fused["predicted"]["speedup"]["over"], "unfused-fp16, rest eager");
+  EXPECT_TRUE(eager["predicted"]["speedup"].is_null());
+  EXPECT_EQ(eager["layer"]["stages"][1]["launches"], 10);  // 3 unfused ones and PyTorch's own 7
+  EXPECT_EQ(fused["memory_bytes"]["unfused"], eager["memory_bytes"]["predicted"]);
+}
+
+TEST(Encoder, MultipliesWhatPytorchLaunchesByANamedFactor) {
+  auto plain = cases_of(run_of(kEager));
+  const Json run = run_of(kEager + "--software-factor launches-of-a-test=1.5");
+  EXPECT_EQ(run["run"]["resolved"]["software_factor"], "launches-of-a-test=1.5");
+  for (const auto& [kernel, each] : cases_of(run)) {
+    EXPECT_EQ(each["predicted"]["software"],
+              Json({{"name", "launches-of-a-test"}, {"factor", 1.5}}));
+    EXPECT_TRUE(contains(each["warnings"].dump(), "W-SOFTWARE-FACTOR")) << kernel;
+    EXPECT_TRUE(contains(each["repro"], "--software-factor launches-of-a-test=1.5")) << kernel;
+    double sum = 0;
+    for (std::size_t i = 0; i < each["layer"]["stages"].size(); ++i) {
+      const auto ms_of = [i](const Json& one) {
+        return one["layer"]["stages"][i]["predicted_ms"]["likely"].get<double>();
+      };
+      const bool is_by_kernel = kernel == "volta-fp32acc" && i == 1;
+      EXPECT_NEAR(ms_of(each), (is_by_kernel ? 1 : 1.5) * ms_of(plain[kernel]), 1e-9) << kernel;
+      sum += ms_of(each);
+    }
+    EXPECT_NEAR(each["predicted"]["time_ms"]["likely"].get<double>(), sum, 1e-9) << kernel;
+  }
+}
+
+TEST(Encoder, RefusesEagerLayersWhereTheyAreNotPredicted) {
+  expect_refused(run_sparkbench("encoder --device emulated-h100 --rest unfused,eager"), 2,
+                 "--rest: eager layers are only predicted, for emulated-v100; allowed on "
+                 "emulated-h100: unfused, fused; PyTorch's own: python -m sparkbench encoder "
+                 "--kernel 'peers:torch-eager-*' --rest unfused");
+  expect_refused(run_sparkbench(kEncoder + "--software-factor a=2"), 2,
+                 "--software-factor: it multiplies what PyTorch launches in an eager layer");
+  expect_refused(run_sparkbench(kEager + "--software-factor 2"), 2,
+                 "--software-factor: '2' is not NAME=FACTOR");
+  expect_refused(run_sparkbench("sweep --software-factor a=2"), 2, "sweep");
+}
+
 TEST(Encoder, ResumesAndIsComparedAsASweep) {
   const TemporaryFolder folder;
   const std::string arguments = kPaper + "--headdim 64 --seqlen 1k --causal true --ffn 2048 -q ";

@@ -35,6 +35,7 @@ RUN_COMMANDS = (
     f"accuracy {TINY} --seqlen 9 --deterministic --pass bwd",
     f"run {TINY} --seqlen 9 --kernel volta-fp32acc --seed 7",
     f"{LAYER} --seqlen 9 --batch 1 --rest fused,unfused --kernel volta-fp32acc,unfused-fp16",
+    f"{LAYER} --seqlen 9 --batch 1 --rest eager --kernel volta-fp32acc --software-factor a=2",
     f"{LAYER} --lengths uniform:3:9 --batch 2 --rest fused --pass fwd+bwd --kernel volta-fp16acc",
     "encoder --preset paper-encoder --device emulated-v100 --headdim 64 --seqlen 2k --ffn 8192",
     f"report {RUNS}/paper-backward",

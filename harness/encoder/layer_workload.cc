@@ -13,6 +13,7 @@
 #include "harness/run/case_workload.h"
 #include "kernels/base/half.h"
 #include "kernels/base/saturating.h"
+#include "reference/encoder/eager_steps.h"
 #include "reference/encoder/layer_memory.h"
 #include "results/render/number_format.h"
 #include "sweeps/memory.h"
@@ -29,18 +30,23 @@ AttentionMemory memory_of(std::uint64_t forward, std::uint64_t backward, bool ke
   return {0, backward - std::min(backward, kept), kept};
 }
 
+bool is_eager(const CaseProblem& problem) { return problem.layer->rest == Rest::kEager; }
+
+/// Of an eager layer, eager PyTorch's.
+AttentionMemory unfused_memory(const CaseProblem& problem) {
+  if (is_eager(problem)) return eager_attention_memory(problem, problem.pass);
+  const auto of = [&](Pass pass) { return unfused_workspace_bytes(pass, problem, sizeof(Half)); };
+  return memory_of(of(Pass::kForward), of(Pass::kBackward), true, problem);
+}
+
 AttentionMemory memory_by(const Candidate& candidate, bool is_deterministic,
                           const CaseProblem& problem) {
   const auto of = [&](Pass pass) {
     return candidate.workspace_bytes(problem, pass, is_deterministic);
   };
+  if (is_eager(problem) && candidate.role() == Role::kReference) return unfused_memory(problem);
   const std::uint64_t backward = problem.pass == Pass::kForward ? 0 : of(Pass::kBackward);
   return memory_of(of(Pass::kForward), backward, candidate.role() == Role::kReference, problem);
-}
-
-AttentionMemory unfused_memory(const CaseProblem& problem) {
-  const auto of = [&](Pass pass) { return unfused_workspace_bytes(pass, problem, sizeof(Half)); };
-  return memory_of(of(Pass::kForward), of(Pass::kBackward), true, problem);
 }
 
 /// Input and output; for a backward pass also their gradients and those of weights; varlen offsets.
@@ -84,7 +90,8 @@ class LayerWorkload : public CaseWorkload {
   /// a layer holds at most besides its weights.
   void start(const Candidate& candidate, CaseRecord& record) const override;
   /// E-UNSUPPORTED: there are no tokens. E-OOM-PREDICTED: too large for the device, or for the one
-  /// that it stands for. E-ONLY-PREDICTED: the layer would take minutes to emulate.
+  /// that it stands for. E-ONLY-PREDICTED: the layer is an eager one, or would take minutes to
+  /// emulate.
   std::optional<Reason> why_not_run(const CaseRecord& record) const override;
   double host_flops(const CaseRecord& planned) const override;
 
@@ -106,6 +113,7 @@ LayerWorkload::LayerWorkload(Device& device, RunSettings settings)
 
 Support LayerWorkload::supports(const Candidate& candidate, const CaseProblem& problem) const {
   if (const PluginLayer* const whole = whole_layer(candidate)) {
+    if (is_eager(problem)) return {"it runs with --rest unfused or fused"};
     return whole->supports_layer(problem.layer.value(), problem, problem.pass);
   }
   return CaseWorkload::supports(candidate, problem);
@@ -131,7 +139,7 @@ void LayerWorkload::start(const Candidate& candidate, CaseRecord& record) const 
     layer.launches = 0;
   }
   LayerShape unfused_shape = shape;
-  unfused_shape.rest = Rest::kUnfused;
+  if (!is_eager(problem)) unfused_shape.rest = Rest::kUnfused;
   const std::uint64_t unfused_peak =
       saturating_sum({peak_bytes_over_weights(layer_steps(unfused_shape, problem, problem.pass),
                                               unfused_memory(problem)),
@@ -156,6 +164,9 @@ std::optional<Reason> LayerWorkload::why_not_run(const CaseRecord& record) const
     return Reason{"E-OOM-PREDICTED", std::move(why)};
   }
   if (device.kind != DeviceKind::kEmulated) return why_no_room(needed, device);
+  if (is_eager(problem)) {
+    return Reason{"E-ONLY-PREDICTED", "what eager PyTorch computes is predicted, not emulated"};
+  }
   if (!part_to_check(problem)) {
     return Reason{"E-ONLY-PREDICTED",
                   "a layer this large takes minutes to emulate, and is predicted alone"};

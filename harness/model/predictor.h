@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -22,9 +23,9 @@ class Predictor {
   /// case without a prediction gets `predicted_reason`: "P-NO-CYCLES", the file lacks its kernel;
   /// "P-NO-MODEL", another kernel or reference; "P-TOO-LARGE", for the card's memory; "P-NO-WORK",
   /// no row sees a key. Cases of other devices stay as they are. `record` has its problem, work and
-  /// memory.
+  /// memory. `software` multiplies what PyTorch launches in an eager layer.
   void predict(const DeviceInfo& device, std::string_view baseline, bool is_deterministic,
-               CaseRecord& record) const;
+               const std::optional<SoftwareFactor>& software, CaseRecord& record) const;
 
  private:
   const CyclesFile* cycles_;
@@ -32,6 +33,8 @@ class Predictor {
 
 /// By kernels/volta/cycles.json, as it was when this program was configured.
 const Predictor& v100_predictor();
+
+bool is_emulated_v100(const DeviceInfo& device);
 
 /// Why the V100 that `device` is, or stands for, has no room for so many bytes: "needs 36.0 GiB,
 /// the V100 has 32.0 GiB". Empty where it has, and for other devices.

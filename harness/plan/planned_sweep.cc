@@ -13,6 +13,7 @@
 #include "harness/candidates/known_candidates.h"
 #include "harness/cli/options/one_problem.h"
 #include "harness/devices/environment.h"
+#include "harness/model/predictor.h"
 #include "harness/plugin/plugin_kernel.h"
 #include "harness/plugin/plugin_layer.h"
 #include "harness/run/run_files.h"
@@ -199,6 +200,27 @@ std::vector<SweepCase> expand(const SweepOptions& options, const Device& device,
   return cases;
 }
 
+bool is_eager_layer(const SweepCase& each) {
+  return each.problem.layer && each.problem.layer->rest == Rest::kEager;
+}
+
+/// Throws UsageError for eager layers on a device that they are not predicted for, and for a
+/// software factor without any.
+void check_eager_layers(const std::vector<SweepCase>& cases, const SweepOptions& options,
+                        const Device& device) {
+  if (std::ranges::none_of(cases, is_eager_layer)) {
+    if (options.software_factor.empty()) return;
+    throw UsageError(
+        "--software-factor: it multiplies what PyTorch launches in an eager layer, and no case is "
+        "one; allowed: with --rest eager");
+  }
+  if (is_emulated_v100(device.info())) return;
+  throw UsageError(fmt::format(
+      "--rest: eager layers are only predicted, for emulated-v100; allowed on {}: unfused, fused; "
+      "PyTorch's own: python -m sparkbench encoder --kernel 'peers:torch-eager-*' --rest unfused",
+      device.name()));
+}
+
 /// "normal,uniform", without duplicates.
 std::string inputs_of(const std::vector<SweepCase>& cases) {
   std::vector<std::string> inputs;
@@ -271,6 +293,7 @@ std::map<std::string, std::string> resolve(const SweepOptions& options, const De
   });
   if (!options.preset.empty()) resolved["preset"] = options.preset;
   if (!options.tensors_file.empty()) resolved["tensors"] = options.tensors_file;
+  if (!options.software_factor.empty()) resolved["software_factor"] = options.software_factor;
   if (!options.files.outputs.empty()) resolved["save_outputs"] = options.files.outputs;
   if (!options.shard.empty()) resolved["shard"] = options.shard;
   return resolved;
@@ -285,12 +308,16 @@ PlannedSweep::PlannedSweep(const SweepRequest& request, const std::string& devic
   device_ = open_device(device_name);
   load_foreign_kernels(request, *device_, options);
   const std::vector<SweepCase> cases = expand(options, *device_, own.get());
+  check_eager_layers(cases, options, *device_);
   RunSettings settings =
       make_run_settings(options, *device_, request.is_timed, cases, std::move(own));
   settings.keeps_outputs = !options.files.outputs.empty();
   settings.before_case = request.before_case;
   settings.times_parts = request.times_parts;
   settings.predictor = request.is_timed ? request.predictor : nullptr;
+  if (!options.software_factor.empty()) {
+    settings.software = parse_software_factor(options.software_factor);
+  }
   plan_.build = describe_build();
   plan_.environment = describe_environment(*device_);
   plan_.method = settings.method;

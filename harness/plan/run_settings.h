@@ -3,6 +3,7 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "harness/devices/device.h"
@@ -21,12 +22,13 @@ struct RunSettings {
   std::shared_ptr<const OwnInputs> own;  // of --tensors; null: inputs are generated
   bool is_deterministic = false;         // for the backward pass
   bool is_verified = true;
-  bool keeps_outputs = false;            // for every case, for CaseRunner::outputs()
-  bool times_parts = false;              // for candidates that have parts
-  bool is_profiled = false;              // only launches each candidate once
-  Method method;                         // as recorded
-  CaseHook before_case;                  // may be empty
-  const Predictor* predictor = nullptr;  // of a V100's times; null: no predictions
+  bool keeps_outputs = false;              // for every case, for CaseRunner::outputs()
+  bool times_parts = false;                // for candidates that have parts
+  bool is_profiled = false;                // only launches each candidate once
+  Method method;                           // as recorded
+  CaseHook before_case;                    // may be empty
+  const Predictor* predictor = nullptr;    // of a V100's times; null: no predictions
+  std::optional<SoftwareFactor> software;  // of predicted eager layers
 
   /// The error allowed. Without a verdict, any.
   Tolerance tolerance() const {

@@ -46,11 +46,13 @@ MaskWork mask_work_of(const Candidate& candidate, const Problem& problem) {
 std::string repro_line(const SweepCase& sweep_case, const Candidate& candidate, const char* command,
                        const Device& device, const RunSettings& settings) {
   const OwnInputs* const own = settings.own.get();
-  return fmt::format("{} {} --device {} --kernel {}{} {} --seed {}{}", candidate.program(), command,
-                     device.name(), plain_or_shell_word(candidate.flag_item()),
+  const auto& software = settings.software;
+  return fmt::format("{} {} --device {} --kernel {}{} {} --seed {}{}{}", candidate.program(),
+                     command, device.name(), plain_or_shell_word(candidate.flag_item()),
                      settings.is_deterministic ? " --deterministic" : "",
                      flags_of_problem(sweep_case.problem, own != nullptr), sweep_case.problem.seed,
-                     own == nullptr ? "" : " --tensors " + shell_word(own->path));
+                     own == nullptr ? "" : " --tensors " + shell_word(own->path),
+                     software ? " --software-factor " + text_of(*software) : "");
 }
 
 void add_device_warnings(const Candidate& candidate, const DeviceInfo& device, CaseRecord& record) {
@@ -70,7 +72,8 @@ void add_prediction(const Device& device, const RunSettings& settings, CaseRecor
   if (record.reason && record.reason->code == kUnsupported) return;
   const bool is_emulated = device.info().kind == DeviceKind::kEmulated;
   const CandidateInfo& baseline = is_emulated ? kUnfusedFp16 : kCublasFp16;
-  settings.predictor->predict(device.info(), baseline.name, settings.is_deterministic, record);
+  settings.predictor->predict(device.info(), baseline.name, settings.is_deterministic,
+                              settings.software, record);
 }
 
 }  // namespace

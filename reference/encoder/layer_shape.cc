@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::array<std::string_view, 3> kActivations = {"gelu-tanh", "gelu-erf", "relu"};
 constexpr std::array<std::string_view, 2> kNormPlaces = {"post", "pre"};
-constexpr std::array<std::string_view, 2> kRests = {"unfused", "fused"};
+constexpr std::array<std::string_view, 3> kRests = {"unfused", "fused", "eager"};
 
 template <class Enum, std::size_t kCount>
 void find_name(const std::array<std::string_view, kCount>& names, std::string_view name,

@@ -20,8 +20,9 @@ enum class NormPlace { kPost, kPre };
 
 /// How everything but the attention is computed. kUnfused: one launch an operation, as in a
 /// framework. kFused: biases and the activation in the epilogues of the products; and bias,
-/// dropout, residual and LayerNorm in one kernel.
-enum class Rest { kUnfused, kFused };
+/// dropout, residual and LayerNorm in one kernel. kEager: as eager PyTorch launches it
+/// (eager_steps.h); such a layer is only described, and nothing here computes it.
+enum class Rest { kUnfused, kFused, kEager };
 
 struct LayerShape {
   int hidden = 2048;
@@ -43,7 +44,7 @@ inline constexpr double kLayerNormEpsilon = 1e-12;
 std::string_view name_of(Activation activation);
 /// "post", "pre"
 std::string_view name_of(NormPlace norm);
-/// "unfused", "fused"
+/// "unfused", "fused", "eager"
 std::string_view name_of(Rest rest);
 
 /// Each throws std::invalid_argument for an unknown name.

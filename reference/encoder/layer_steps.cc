@@ -10,6 +10,7 @@
 #include "kernels/base/half.h"
 #include "kernels/base/saturating.h"
 #include "kernels/problem/credited_pairs.h"
+#include "reference/encoder/eager_steps.h"
 
 namespace sparkbench {
 namespace {
@@ -289,6 +290,11 @@ std::uint64_t attention_flops(const Problem& problem, bool is_backward) {
 std::vector<LayerStep> layer_steps(const LayerShape& shape, const Problem& problem, Pass pass) {
   if (const std::string_view why = why_no_layer(shape, problem); !why.empty()) {
     throw std::invalid_argument("not a layer's attention: " + std::string(why));
+  }
+  if (shape.rest == Rest::kEager) {
+    LayerShape unfused = shape;
+    unfused.rest = Rest::kUnfused;
+    return eager_steps(layer_steps(unfused, problem, pass));
   }
   Steps steps(shape, problem);
   steps.forward();

@@ -29,6 +29,13 @@ def marks_line(marks):
     return ", ".join(f"{mark}: {MARK_MEANINGS[mark]}" for mark in sorted(marks) if mark in MARK_MEANINGS)
 
 
+def software_line(cases):
+    factors = sorted({case.software for case in cases if case.software})
+    if not factors:
+        return ""
+    return f"predicted times of what PyTorch launches are multiplied: {', '.join(factors)}"
+
+
 def caption(cases, panels, meaning, *more, kind_of):
     return [devices_line(cases, meaning, kind_of), constant_text(cases, panels), *more]
 
@@ -36,4 +43,4 @@ def caption(cases, panels, meaning, *more, kind_of):
 def caption_of_times(cases, panels, meaning, *more):
     """Cases without a time have a mark; they do not count as measured or predicted."""
     line = devices_line([case for case in cases if case.time], meaning)
-    return [line, constant_text(cases, panels), *more]
+    return [line, software_line(cases), constant_text(cases, panels), *more]

@@ -97,6 +97,7 @@ class Case:
     peak: tuple | None  # TFLOP/s and GB/s of the device
     chip: str | None  # the predicted chip: "V100-SXM2"
     stages: dict = dataclasses.field(default_factory=dict)  # for a layer: {"qkv": ms, ...}
+    software: str | None = None  # by which the predicted time is multiplied: "launches=1.3"
 
     @property
     def time(self):
@@ -241,6 +242,11 @@ def _predicted_speedup(fields):
     return (over, band) if over and band else None
 
 
+def _software(fields):
+    name = fields.text("predicted", "software", "name")
+    return f"{name}={fields.number('predicted', 'software', 'factor'):g}" if name else None
+
+
 def _mark(fields):
     status = fields.text("status") or "ok"
     if status in ("ok", "unverified", "predicted"):
@@ -274,6 +280,7 @@ def _case(fields, run, device, peak):
         peak=peak,
         chip=fields.text("predicted", "chip"),
         stages=_stages(fields),
+        software=_software(fields),
     )
 
 

@@ -9,9 +9,9 @@ import sys
 import unittest
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
-from figures import bars, panels
+from figures import bars, caption, panels
 from figures.cases import read_run
-from figures.test_records import H200, Runs, record
+from figures.test_records import BAND, H200, Runs, emulated, record
 
 
 class ReadsCases(Runs):
@@ -63,6 +63,16 @@ class ReadsCases(Runs):
         self.assertEqual(self.cases(record(**of_both))[0].errors["rel_l1"], 4)
         gradients["dv"]["nonfinite"] = 1
         self.assertTrue(math.isnan(self.cases(record(**changes))[0].errors["rel_l1"]))
+
+
+    def test_with_the_factor_that_predictions_have(self):
+        software = {"name": "launches", "factor": 1.3}
+        plain, multiplied = self.cases(
+            emulated(), emulated("b", predicted={**BAND, "software": software})
+        )
+        self.assertEqual((plain.software, multiplied.software), (None, "launches=1.3"))
+        self.assertEqual(caption.software_line([plain]), "")
+        self.assertRegex(caption.software_line([plain, multiplied]), "multiplied: launches=1.3$")
 
 
 class SameTruth(Runs):

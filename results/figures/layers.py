@@ -7,7 +7,7 @@ from figures import bars, caption, style
 from figures.panels import Panels, series_label
 from figures.sheet import Sheet
 
-UNFUSED = ("cublas-fp16, rest unfused", "unfused-fp16, rest unfused")
+UNFUSED = ("cublas-fp16, rest unfused", "unfused-fp16, rest unfused", "unfused-fp16, rest eager")
 BAR_POINTS = 4.0  # wide enough for a letter above each bar
 STAGES = ("qkv", "mha", "proj", "ln1", "ff1", "ff2", "ln2")
 # The attention has a strong colour. The products share one colour, and so do the row operations.

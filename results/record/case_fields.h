@@ -205,6 +205,11 @@ void visit_fields(AnyConst<PredictedSpeedup> auto& s, auto&& visit) {
   visit("high", s.high);
 }
 
+void visit_fields(AnyConst<SoftwareFactor> auto& s, auto&& visit) {
+  visit("name", s.name);
+  visit("factor", s.factor);
+}
+
 void visit_fields(AnyConst<Prediction> auto& p, auto&& visit) {
   visit("chip", p.chip);
   visit("basis", p.basis);
@@ -214,6 +219,7 @@ void visit_fields(AnyConst<Prediction> auto& p, auto&& visit) {
   visit("low_clock_mhz", p.low_clock_mhz);
   visit("binding", p.binding);
   visit("speedup", p.speedup);
+  visit("software", p.software);
 }
 
 void visit_fields(AnyConst<DeviceState> auto& d, auto&& visit) {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "results/record/software_factor.h"
 #include "sweeps/case_problem.h"
 
 namespace sparkbench {
@@ -138,6 +139,7 @@ struct Prediction {
   std::optional<double> low_clock_mhz;
   std::string binding;  // "tensor", "issue", "lsu", ..., "hbm", "l2", "launch", "last wave"
   std::optional<PredictedSpeedup> speedup;
+  std::optional<SoftwareFactor> software;  // that time_ms has already; none: the model's time
 };
 
 struct Speedup {

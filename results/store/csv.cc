@@ -95,6 +95,7 @@ bool is_left_out(std::string_view group, std::string_view leaf) {
   if (group.empty() && leaf == "parts") return true;
   if (group == "layer" && (leaf == "stages" || leaf == "errors")) return true;
   if (group == "accuracy" && is_late(leaf)) return true;
+  if (group == "predicted" && leaf == "software") return true;  // a late column
   if (group == "o" && leaf == "lse_max_abs") return false;
   if (group != "dq" && group != "dk" && group != "dv" && group != "o") return leaf == "samples";
   return std::find(kGradientColumns.begin(), kGradientColumns.end(), leaf) ==
@@ -135,6 +136,8 @@ Row row_of(const CaseRecord& record, const RunRecord& run) {
     const Accuracy* const accuracy = record.accuracy ? nullptr : find_accuracy(record, output);
     append_late_cells(std::string(output) + "_", accuracy, row);
   }
+  const bool is_multiplied = record.predicted && record.predicted->software;
+  append_cells("predicted_software", is_multiplied ? &*record.predicted->software : nullptr, row);
   for (const auto& [key, value] : run.run.tags) {
     row.push_back({csv_text("tag_" + key), csv_text(value)});
   }

@@ -98,6 +98,7 @@ TEST(Csv, HasTheseColumnsInThisOrder) {
           "dq_worst_row_rel_l1,dq_worst_row,dk_checked_rows,dk_weighted,dk_worst_row_rel_l1,"
           "dk_worst_row,dv_checked_rows,dv_weighted,dv_worst_row_rel_l1,dv_worst_row,"
           "o_checked_rows,o_weighted,o_worst_row_rel_l1,o_worst_row,"
+          "predicted_software_name,predicted_software_factor,"
           "tag_card,"
           "tag_host\n");
 }

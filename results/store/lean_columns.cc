@@ -40,8 +40,8 @@ constexpr auto kMetrics = std::to_array<std::string_view>(
     {"rel_l1", "rel_l2", "max_abs", "nonfinite", "error_over_unfused"});
 constexpr auto kOutputs = std::to_array<std::string_view>({"", "dq_", "dk_", "dv_", "o_"});
 
-constexpr auto kGroups =
-    std::to_array<std::string_view>({"layer_", "predicted_time_ms_", "predicted_speedup_", "tag_"});
+constexpr auto kGroups = std::to_array<std::string_view>(
+    {"layer_", "predicted_time_ms_", "predicted_speedup_", "predicted_software_", "tag_"});
 
 template <class Names>
 bool has(const Names& names, std::string_view name) {

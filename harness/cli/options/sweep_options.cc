@@ -9,6 +9,7 @@
 
 #include "harness/cli/options/one_of.h"
 #include "results/record/comparability.h"
+#include "results/record/software_factor.h"
 #include "sweeps/preset.h"
 #include "sweeps/usage_error.h"
 
@@ -235,6 +236,15 @@ void add_tensors_flag(CLI::App& command, SweepOptions& options) {
       ->group("Method");
 }
 
+void add_software_factor_flag(CLI::App& command, SweepOptions& options) {
+  command
+      .add_option("--software-factor", options.software_factor,
+                  "a name and a factor of yours (0.1 to 10) by which predicted times of what "
+                  "PyTorch launches are multiplied, with --rest eager; records say so [none]")
+      ->type_name("NAME=FACTOR")
+      ->group("Method");
+}
+
 void check_tensors_flag(const CLI::App& command, const SweepOptions& options) {
   if (options.tensors_file.empty()) return;
   for (const Axis* axis : axes_of(options.workload)) {
@@ -268,6 +278,7 @@ void check_sweep_flags(const SweepOptions& options) {
   exclude(options.is_profiled && !options.files.outputs.empty(),
           "--profile and --save-outputs: a profiled run keeps no outputs");
   parse_tags(options.tags);
+  if (!options.software_factor.empty()) parse_software_factor(options.software_factor);
 }
 
 std::map<std::string, std::string> parse_tags(const std::vector<std::string>& tags) {

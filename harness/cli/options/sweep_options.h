@@ -36,6 +36,7 @@ struct SweepOptions {
   std::string shard;                 // "I/N"; empty: all
   std::vector<std::string> tags;     // K=V
   std::string tensors_file;          // the user's own inputs; empty: they are generated
+  std::string software_factor;       // NAME=FACTOR of predicted eager layers; empty: none
   bool is_quiet = false;
   bool hides_progress = false;
   bool is_in_process = false;  // no worker processes
@@ -50,6 +51,9 @@ void add_sweep_flags(CLI::App& command, SweepOptions& options, bool is_timed);
 
 /// Adds --tensors.
 void add_tensors_flag(CLI::App& command, SweepOptions& options);
+
+/// Adds --software-factor.
+void add_software_factor_flag(CLI::App& command, SweepOptions& options);
 
 /// Throws UsageError if --tensors is combined with a flag for a value that the tensors determine.
 void check_tensors_flag(const CLI::App& command, const SweepOptions& options);

@@ -6,10 +6,12 @@
 #include <cmath>
 #include <stdexcept>
 
+#include "harness/model/predict/eager_attention.h"
 #include "harness/model/predict/layer_time.h"
 #include "harness/model/predict/unfused_time.h"
 #include "kernels/base/ceil_divide.h"
 #include "kernels/base/half.h"
+#include "reference/encoder/eager_steps.h"
 
 namespace sparkbench {
 namespace {
@@ -80,14 +82,11 @@ PassTime time_of_chain(const PublishedSet& set, const CaseProblem& problem) {
 }
 
 PassTime time_of_published_layer(const PublishedSet& set, const CaseProblem& problem) {
-  const LayerShape& shape = *problem.layer;
-  const std::vector<UnfusedStep> attention =
-      set.is_eager ? eager_attention(problem, problem.pass) : unfused_steps(problem, problem.pass);
-  const std::vector<LayerStep> rest =
-      set.is_eager ? eager_rest(shape, problem, problem.pass, set.input_gradient)
-                   : layer_steps(shape, problem, problem.pass);
+  const std::vector<UnfusedStep> attention = baseline_attention(problem);
+  std::vector<LayerStep> steps = layer_steps(*problem.layer, problem, problem.pass);
+  if (!set.has_input_gradient) steps = without_input_gradient(std::move(steps));
   const PassTime time = time_of_unfused_steps(attention);
-  return time_of_layer(rest, {time.ms, static_cast<int>(attention.size()), time.binding}).whole;
+  return time_of_layer(steps, {time.ms, static_cast<int>(attention.size()), time.binding}).whole;
 }
 
 void add_point(PublishedSummary& summary, const ThreeWays& predicted, double published_ms) {

@@ -75,6 +75,7 @@ PublishedPoint layer_point(const Json& json, Pass pass, const Json& layer,
   shape.ffn = layer.at("ffn").get<int>();
   problem.head_dim = shape.hidden / problem.heads;
   parse_name(layer.at("activation").get<std::string>(), shape.activation);
+  parse_name(layer.at("rest").get<std::string>(), shape.rest);
   CaseProblem of_layer(pass, problem);
   of_layer.layer = shape;
   return {of_layer, positive_ms(json[2], where)};
@@ -92,8 +93,7 @@ PublishedSet set_from(const Json& json, const std::string& where) {
   }
   if (set.kind == PublishedKind::kLayer) {
     const Json& layer = json.at("layer");
-    set.is_eager = layer.at("rest").get<std::string>() == "eager";
-    if (!layer.at("input_gradient").get<bool>()) set.input_gradient = InputGradient::kNone;
+    layer.at("input_gradient").get_to(set.has_input_gradient);
   }
   Pass pass = Pass::kForward;
   parse_name(json.at("pass").get<std::string>(), pass);

@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "harness/model/predict/cycles_file.h"
-#include "harness/model/predict/eager_layer.h"
 #include "sweeps/case_problem.h"
 
 namespace sparkbench {
@@ -41,8 +40,7 @@ struct PublishedSet {
   std::vector<std::string> kernels;  // ids, where the kind is kFused
   /// Launches that the publisher's software adds: how many tensors as large as Q each moves.
   std::vector<double> beside;
-  bool is_eager = false;  // a layer in PyTorch's eager mode (eager_layer.h)
-  InputGradient input_gradient = InputGradient::kWanted;
+  bool has_input_gradient = true;  // of a layer: wants the gradient of its input
   std::vector<PublishedPoint> points;
 };
 

@@ -106,8 +106,21 @@ double cycles_of_more_part(const ResidentBlocks& resident, const Specimen& all_p
   return std::max(0.0, longer / static_cast<double>(all_parts.work.more_parts));
 }
 
+/// What a part saves that a scheduler lacks to the busiest, in `stairs`, whose blocks share an SM
+/// with each other as those of a pattern do.
+double cycles_of_idle_part(const ResidentBlocks& resident, const Specimen& all_parts,
+                           const Specimen& stairs, double more_part) {
+  if (stairs.work.idle_parts == 0) return 0.0;
+  const double of_more_parts =
+      more_part * static_cast<double>(all_parts.work.more_parts - stairs.work.more_parts);
+  const double shorter = duration_together(resident, all_parts.paths) -
+                         duration_together(resident, stairs.paths) - of_more_parts;
+  return std::max(0.0, shorter / static_cast<double>(stairs.work.idle_parts));
+}
+
 StageCycles measure_stages(const ResidentBlocks& resident, const Specimens& specimens) {
-  const auto& [few, many, cut, as_cut, all_parts, few_halves, many_halves, group] = specimens;
+  const auto& [few, many, cut, as_cut, all_parts, stairs, few_halves, many_halves, group] =
+      specimens;
   const double of_few = duration_together(resident, few.paths);
   const auto cut_tiles = [](const Specimen& specimen) {
     return static_cast<double>(specimen.work.cut_tiles);
@@ -123,6 +136,8 @@ StageCycles measure_stages(const ResidentBlocks& resident, const Specimens& spec
                            (tiles(many) - tiles(few));
   double cut_tile = full_tile + mask;
   double more_part = all_parts ? cycles_of_more_part(resident, *all_parts, cut) : 0.0;
+  const double idle_part =
+      stairs ? cycles_of_idle_part(resident, *all_parts, *stairs, more_part) : 0.0;
   if (many_halves) {
     const double half_tile = (duration_together(resident, many_halves->paths) -
                               duration_together(resident, few_halves->paths)) /
@@ -150,7 +165,8 @@ StageCycles measure_stages(const ResidentBlocks& resident, const Specimens& spec
           .cut_tile = cut_tile,
           .epilogue = (1.0 - share) * rest,
           .next_head = next_head,
-          .more_part = more_part};
+          .more_part = more_part,
+          .idle_part = idle_part};
 }
 
 int steps_of(const BlockPaths& paths) {

@@ -66,7 +66,8 @@ std::string difference_of(const InstanceCycles& held, const InstanceCycles& meas
       const StageCycles& b = measured.stages[assumption][resident];
       for (const auto stage :
            {&StageCycles::prologue, &StageCycles::full_tile, &StageCycles::cut_tile,
-            &StageCycles::epilogue, &StageCycles::next_head, &StageCycles::more_part}) {
+            &StageCycles::epilogue, &StageCycles::next_head, &StageCycles::more_part,
+            &StageCycles::idle_part}) {
         if (std::abs(a.*stage - b.*stage) <= kRounding) continue;
         return fmt::format("{}, {} resident: {:.2f} cycles, where the file has {:.2f}",
                            name_of(static_cast<ChipAssumption>(assumption)), resident + 1, b.*stage,

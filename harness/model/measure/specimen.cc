@@ -83,6 +83,17 @@ Problem window_problem(const KernelInstance& instance, int full_tiles, int heads
   return problem;
 }
 
+/// sees(row, key)
+template <class Sees>
+Problem with_pattern(Problem problem, const char* name, Sees sees) {
+  Term term;
+  term.bits = bits_where(problem.seqlen_q, problem.seqlen_k, sees);
+  SparseMask mask{.spec = name, .pattern = empty_pattern(problem.seqlen_q, problem.seqlen_k)};
+  mask.pattern.unions = {{term}};
+  problem.sparse = std::make_shared<const SparseMask>(std::move(mask));
+  return problem;
+}
+
 /// One block of full tiles and as many cut ones, of each of which every scheduler has one part to
 /// do, or all.
 Problem parts_problem(const KernelInstance& instance, bool has_all) {
@@ -96,12 +107,19 @@ Problem parts_problem(const KernelInstance& instance, bool has_all) {
     const bool is_hidden = row == 0 && of_tile == 0;  // so that the tile is cut
     return key < full_keys || (row < rows && of_tile < keys && !is_hidden);
   };
-  Term term;
-  term.bits = bits_where(problem.seqlen_q, problem.seqlen_k, sees);
-  SparseMask mask{.spec = "parts", .pattern = empty_pattern(problem.seqlen_q, problem.seqlen_k)};
-  mask.pattern.unions = {{term}};
-  problem.sparse = std::make_shared<const SparseMask>(std::move(mask));
-  return problem;
+  return with_pattern(std::move(problem), "parts", sees);
+}
+
+/// One block of full tiles and as many cut ones, which rows see as in a window as long as the
+/// block: both its ends cross the tiles like stairs.
+Problem stairs_problem(const KernelInstance& instance) {
+  Problem problem = full_problem(instance, kTilesBeforeParts + kTilesOfParts);
+  const int full_keys = kTilesBeforeParts * instance.step_columns, window = instance.block_rows;
+  const auto sees = [=](int row, int key) {
+    const int past = row + window - (key - full_keys) % (2 * window);
+    return key < full_keys || (past >= 0 && past < window);
+  };
+  return with_pattern(std::move(problem), "stairs", sees);
 }
 
 /// Its first block meets the diagonal, and has kTilesBeforeDiagonal full tiles or a few more: the
@@ -146,9 +164,10 @@ void check_products(const SassFunction& function, const KernelInstance& instance
   const std::int64_t most = flop_of_tiles(instance, full_tiles + cut_tiles);
   const std::int64_t least = flop_of_tiles(instance, full_tiles);
   if (most_parts(instance) > 1) {
-    // All schedulers have as much to do.
+    const std::int64_t parts =
+        kSchedulers * (cut_tiles + specimen.work.more_parts) - specimen.work.idle_parts;
     const std::int64_t of_parts =
-        flop_of_tiles(instance, cut_tiles + specimen.work.more_parts) / most_parts(instance);
+        flop_of_tiles(instance, parts) / (kSchedulers * most_parts(instance));
     if (found == least + of_parts) return;
   } else if (found <= most && (found > least || found == most)) {
     return;
@@ -193,6 +212,7 @@ Specimens specimens_of_relay(const SassFunction& function, const KernelInstance&
           .cut = in_window(kFewTilesOfWindow, 1, true),
           .as_cut = in_window(kFewTilesOfWindow + more_cut_tiles, 1),
           .all_parts = std::nullopt,
+          .stairs = std::nullopt,
           .few_halves = of_halves(kFewTilesOfHalves),
           .many_halves = of_halves(kManyTilesOfHalves),
           .group = in_window(kFewTilesOfWindow, 2)};
@@ -204,8 +224,11 @@ Specimens specimens_of(const SassFunction& function, const KernelInstance& insta
   Specimen cut = specimen_of(function, instance,
                              has_parts ? parts_problem(instance, false) : causal_problem(instance));
   const auto tiles = static_cast<int>(cut.work.full_tiles + cut.work.cut_tiles);
-  std::optional<Specimen> all_parts;
-  if (has_parts) all_parts = specimen_of(function, instance, parts_problem(instance, true));
+  std::optional<Specimen> all_parts, stairs;
+  if (has_parts) {
+    all_parts = specimen_of(function, instance, parts_problem(instance, true));
+    stairs = specimen_of(function, instance, stairs_problem(instance));
+  }
   std::optional<Specimen> group;
   if (owns_keys(instance)) group = specimen_of(function, instance, group_problem(instance));
   return {.few = specimen_of(function, instance, full_problem(instance, kFewTiles)),
@@ -213,6 +236,7 @@ Specimens specimens_of(const SassFunction& function, const KernelInstance& insta
           .cut = std::move(cut),
           .as_cut = specimen_of(function, instance, full_problem(instance, tiles)),
           .all_parts = std::move(all_parts),
+          .stairs = std::move(stairs),
           .few_halves = std::nullopt,
           .many_halves = std::nullopt,
           .group = std::move(group)};

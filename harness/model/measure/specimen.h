@@ -23,6 +23,7 @@ struct Specimens {
   Specimen cut, as_cut;               // a few full tiles, then cut ones; as many full ones
   std::optional<Specimen> all_parts;  // as many as `cut`, of each of which a scheduler has all
                                       // parts, not one; none of kernels that have one alone
+  std::optional<Specimen> stairs;     // as `all_parts`, but schedulers have unequally many
   std::optional<Specimen> few_halves, many_halves;  // half steps alone, of those that have them
   std::optional<Specimen> group;  // as many as `many`, of heads that share keys; none of kernels
                                   // whose blocks have one head

@@ -13,44 +13,42 @@ namespace {
 constexpr std::uint64_t kMostFollowedBlocks = 100'000;
 constexpr double kSameTime = 1e-9;  // relative: ends that rounding alone keeps apart
 
-/// A block's prologue, full tiles, cut tiles, parts of these beyond one, ways to another head and
-/// epilogue: how many, or how many cycles of one.
-using OfStages = std::array<double, 6>;
+/// For a block's prologue, all its full tiles, all its cut tiles, its ways to another head and its
+/// epilogue: their cycles, or the share that is left.
+using OfStages = std::array<double, 5>;
 
-OfStages counts_of(const BlockWork& work) {
-  return {1,
-          static_cast<double>(work.full_tiles),
-          static_cast<double>(work.cut_tiles),
-          static_cast<double>(work.more_parts),
-          static_cast<double>(work.more_heads),
-          1};
+constexpr OfStages kAllLeft = {1, 1, 1, 1, 1};
+
+OfStages cycles_of(const BlockWork& work, const StageCycles& stages) {
+  const double in_cut_tiles = static_cast<double>(work.cut_tiles) * stages.cut_tile +
+                              static_cast<double>(work.more_parts) * stages.more_part -
+                              static_cast<double>(work.idle_parts) * stages.idle_part;
+  return {stages.prologue, static_cast<double>(work.full_tiles) * stages.full_tile,
+          std::max(0.0, in_cut_tiles), static_cast<double>(work.more_heads) * stages.next_head,
+          stages.epilogue};
 }
 
-OfStages cycles_of(const StageCycles& stages) {
-  return {stages.prologue,  stages.full_tile, stages.cut_tile,
-          stages.more_part, stages.next_head, stages.epilogue};
-}
-
-double total(const OfStages& counts, const OfStages& cycles) {
+double total(const OfStages& left, const OfStages& cycles) {
   double sum = 0;
-  for (std::size_t i = 0; i < counts.size(); ++i) sum += counts[i] * cycles[i];
+  for (std::size_t i = 0; i < left.size(); ++i) sum += left[i] * cycles[i];
   return sum;
 }
 
-/// What is left of `counts` after a time in which one of each takes `cycles`.
-void advance(double time, const OfStages& cycles, OfStages& counts) {
-  for (std::size_t i = 0; i < counts.size() && time > 0; ++i) {
-    const double of_stage = counts[i] * cycles[i];
+/// What is left after a time in which the stages take `cycles`.
+void advance(double time, const OfStages& cycles, OfStages& left) {
+  for (std::size_t i = 0; i < left.size() && time > 0; ++i) {
+    const double of_stage = left[i] * cycles[i];
     if (of_stage > time) {
-      counts[i] -= time / cycles[i];
+      left[i] -= time / cycles[i];
       return;
     }
     time -= of_stage;
-    counts[i] = 0;
+    left[i] = 0;
   }
 }
 
 struct Resident {
+  const BlockWork* work;
   OfStages left;  // at `since`
   double since;
   std::uint64_t event;  // its end's, the latest
@@ -78,11 +76,10 @@ class Schedule {
  public:
   Schedule(const BlockGrid& grid, const std::vector<StageCycles>& stages, int sms)
       : of_head_(grid.of_head),
+        stages_(stages),
         turns_(grid.is_head_fastest ? grid.heads : 1),
         left_(grid.heads * grid.of_head.size()),
-        sms_(static_cast<std::size_t>(sms), Sm{std::vector<Place>(stages.size())}) {
-    for (const StageCycles& each : stages) cycles_.push_back(cycles_of(each));
-  }
+        sms_(static_cast<std::size_t>(sms), Sm{std::vector<Place>(stages.size())}) {}
 
   double run() {
     std::vector<std::size_t> all(sms_.size());
@@ -143,7 +140,7 @@ class Schedule {
       Sm& sm = sms_[emptiest];
       const auto free = std::find(sm.places.begin(), sm.places.end(), std::nullopt);
       if (free == sm.places.end()) return;
-      *free = Resident{counts_of(of_head_[begun_ / turns_ % of_head_.size()]), now_, kNotBegun};
+      *free = Resident{&of_head_[begun_ / turns_ % of_head_.size()], kAllLeft, now_, kNotBegun};
       ++sm.residents;
       ++begun_;
     }
@@ -156,21 +153,23 @@ class Schedule {
       Resident& block = *sm.places[i];
       if (block.event != kNotBegun) {
         if (sm.residents == residents_before) continue;
-        advance(now_ - block.since, cycles_[residents_before - 1], block.left);
+        advance(now_ - block.since, cycles_of(*block.work, stages_[residents_before - 1]),
+                block.left);
         block.since = now_;
       }
       block.event = ++events_;
-      ends_.push({now_ + total(block.left, cycles_[sm.residents - 1]), block.event, index, i});
+      const OfStages cycles = cycles_of(*block.work, stages_[sm.residents - 1]);
+      ends_.push({now_ + total(block.left, cycles), block.event, index, i});
     }
   }
 
   static constexpr std::uint64_t kNotBegun = 0;
 
   const std::vector<BlockWork>& of_head_;
+  const std::vector<StageCycles>& stages_;
   std::uint64_t turns_;  // of a block before the next
   std::uint64_t left_, begun_ = 0;
   std::vector<Sm> sms_;
-  std::vector<OfStages> cycles_;
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;
   std::uint64_t events_ = kNotBegun;
   double now_ = 0;
@@ -180,9 +179,10 @@ class Schedule {
 
 ScheduledCycles schedule_blocks(const BlockGrid& grid, const std::vector<StageCycles>& stages,
                                 int sms) {
-  const OfStages when_full = cycles_of(stages.back());
   double of_head = 0;
-  for (const BlockWork& work : grid.of_head) of_head += total(counts_of(work), when_full);
+  for (const BlockWork& work : grid.of_head) {
+    of_head += total(kAllLeft, cycles_of(work, stages.back()));
+  }
   const double places = static_cast<double>(stages.size()) * sms;
   BlockGrid followed = grid;
   const std::uint64_t most_heads =

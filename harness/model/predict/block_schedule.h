@@ -15,7 +15,8 @@ namespace sparkbench {
 struct BlockWork {
   std::int64_t full_tiles = 0, cut_tiles = 0;
   std::int64_t more_heads = 0;  // than one
-  std::int64_t more_parts = 0;  // of cut tiles, each, than one a scheduler (instance_cycles.h)
+  std::int64_t more_parts = 0;  // of cut tiles, each, than one on the busiest scheduler
+  std::int64_t idle_parts = 0;  // of cut tiles, that each other scheduler lacks to it
 
   bool operator==(const BlockWork&) const = default;
 };

@@ -32,11 +32,15 @@ TEST(BlockSchedule, ABlockGoesFromHeadToHead) {
   EXPECT_DOUBLE_EQ(end_of({{BlockWork{6, 4, 3}}, 1}, stages), 10 + 600 + 600 + 3 * 40 + 20);
 }
 
-TEST(BlockSchedule, ACutTileTakesLongerForEachPart) {
-  const std::vector<StageCycles> stages = {
-      {.prologue = 10, .full_tile = 100, .cut_tile = 60, .epilogue = 20, .more_part = 30}};
-  const BlockWork work{.full_tiles = 1, .cut_tiles = 2, .more_parts = 3};
-  EXPECT_DOUBLE_EQ(end_of({{work}, 1}, stages), 10 + 100 + 2 * 60 + 3 * 30 + 20);
+TEST(BlockSchedule, ACutTileTakesLongerForEachPartAndLessForIdleOnes) {
+  const std::vector<StageCycles> stages = {{.prologue = 10,
+                                            .full_tile = 100,
+                                            .cut_tile = 60,
+                                            .epilogue = 20,
+                                            .more_part = 30,
+                                            .idle_part = 4}};
+  const BlockWork work{.full_tiles = 1, .cut_tiles = 2, .more_parts = 3, .idle_parts = 5};
+  EXPECT_DOUBLE_EQ(end_of({{work}, 1}, stages), 10 + 100 + 2 * 60 + 3 * 30 - 5 * 4 + 20);
 }
 
 TEST(BlockSchedule, ABlockWithoutTilesBeginsAndEnds) {

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "harness/model/predict/eager_attention.h"
 #include "harness/model/predict/problem_time.h"
 #include "harness/model/predict/unfused_time.h"
 #include "harness/model/predict/v100_constants.h"
@@ -53,9 +54,11 @@ AttentionPrediction predict_attention(const std::string& kernel_name, const Case
                                       bool is_deterministic, const PredictedCard& card,
                                       const CyclesFile& cycles) {
   if (kernel_name == card.baseline) {
-    return {time_of_unfused(problem, problem.pass),
-            static_cast<int>(unfused_steps(problem, problem.pass).size()),
-            {}};
+    if (problem.lengths && problem.layer && problem.layer->rest == Rest::kEager) {
+      return {{}, 0, Reason{"P-NO-MODEL", "eager PyTorch pads sequences of several lengths"}};
+    }
+    const std::vector<UnfusedStep> steps = baseline_attention(problem);
+    return {time_of_unfused_steps(steps), static_cast<int>(steps.size()), {}};
   }
   const AttentionKernel* const kernel = find_attention_kernel(kernel_name);
   if (kernel == nullptr || kernel->instruction != MmaInstruction::kM8n8k4) {

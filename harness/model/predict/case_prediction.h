@@ -53,8 +53,12 @@ CasePrediction predict_case(const CaseRecord& record, bool is_deterministic,
 
 /// As predict_case(), of a layer: the attention is by the record's kernel, or the baseline. Also
 /// gives each stage of `record.layer` its likely time, and the attention its share. The speed-up is
-/// over the baseline's attention in a layer with an unfused rest, where that fits into the card.
-CasePrediction predict_layer(CaseRecord& record, bool is_deterministic, const PredictedCard& card,
-                             const CyclesFile& cycles);
+/// over the baseline's attention in a layer with an unfused rest, or in an eager layer over eager
+/// PyTorch's, where that fits into the card. In an eager layer `software` multiplies the time of
+/// all launches but a kernel's, the baseline's too, and the record gets the warning
+/// W-SOFTWARE-FACTOR.
+CasePrediction predict_layer(CaseRecord& record, bool is_deterministic,
+                             const std::optional<SoftwareFactor>& software,
+                             const PredictedCard& card, const CyclesFile& cycles);
 
 }  // namespace sparkbench

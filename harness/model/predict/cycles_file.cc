@@ -16,16 +16,17 @@ namespace {
 
 using CyclesJson = nlohmann::ordered_json;
 
-constexpr int kCyclesSchema = 3;
+constexpr int kCyclesSchema = 4;
 constexpr int kMostThreads = 1024, kWarpThreads = 32, kMostBlocks = 32;  // CUDA programming guide
 constexpr std::size_t kHashDigits = 16;
 
 constexpr std::array<std::string_view, kChipAssumptions> kAssumptionNames = {
     "forwarded", "no-reuse", "supply-16", "supply-8"};
 
-constexpr std::array<double StageCycles::*, 6> kStageMembers = {
+constexpr std::array<double StageCycles::*, 7> kStageMembers = {
     &StageCycles::prologue, &StageCycles::full_tile, &StageCycles::cut_tile,
-    &StageCycles::epilogue, &StageCycles::next_head, &StageCycles::more_part};
+    &StageCycles::epilogue, &StageCycles::next_head, &StageCycles::more_part,
+    &StageCycles::idle_part};
 
 [[noreturn]] void reject_cycles(const std::string& where, const std::string& wrong) {
   throw std::invalid_argument(fmt::format("{}: {}", where.empty() ? "document" : where, wrong));
@@ -98,7 +99,7 @@ std::vector<StageCycles> stages_of(const CyclesJson& json, const std::string& wh
   for (std::size_t r = 0; r < json.size(); ++r) {
     const std::string at = fmt::format("{}[{}]", where, r);
     require_array(json[r], at, kStageMembers.size(),
-                  "prologue, full tile, cut tile, epilogue, next head, more part");
+                  "prologue, full tile, cut tile, epilogue, next head, more part, idle part");
     for (std::size_t i = 0; i < kStageMembers.size(); ++i) {
       stages[r].*kStageMembers[i] = cycles_of_json(json[r][i], fmt::format("{}[{}]", at, i));
     }

@@ -1,12 +1,13 @@
 // kernels/volta/cycles.json: the cycles that every Volta kernel takes by the SM model, measured
 // from its machine code (harness/model/measure/). The file is compiled into the program, which then
 // predicts without a GPU and without a disassembler.
-//   {"schema": 3, "sm": 70, "toolkit": "11.8", "instances": {
+//   {"schema": 4, "sm": 70, "toolkit": "11.8", "instances": {
 //     "volta-fp32acc/fwd/d64": {"code_hash": "...", "threads": 128, "blocks_per_sm": 2,
 //       "loop_bytes": 27000, "binding": "tensor",
-//       "forwarded": [[prologue, full tile, cut tile, epilogue, next head, more part], ...],
+//       "forwarded": [[prologue, full tile, cut tile, epilogue, next head, more part,
+//                     idle part], ...],
 //       "no-reuse": ...}}}
-// Each assumption has an array of six cycles for each number of resident blocks, from 1 on.
+// Each assumption has an array of seven cycles for each number of resident blocks, from 1 on.
 #pragma once
 
 #include <array>
@@ -37,7 +38,8 @@ std::vector<std::string> chip_assumption_names();
 ///
 /// A partial tile is done in parts, half of it or all of it. In a forward pass each warp leaves out
 /// the parts that its rows do not see, and the scheduler whose warps have most of them decides when
-/// the block goes on. A backward kernel that skips half steps does a part in each team: `cut_tile`
+/// the block goes on. What the others lack to it leaves units of the SM, and their schedulers, to
+/// other warps. A backward kernel that skips half steps does a part in each team: `cut_tile`
 /// is the cost with half a step in every team, `more_part` is added per team with a whole one.
 struct StageCycles {
   double prologue;       // outside of tiles: the share before the first product
@@ -46,6 +48,7 @@ struct StageCycles {
   double epilogue;       // the share after the last product
   double next_head = 0;  // between two heads of one block; 0 where a block has one head
   double more_part = 0;  // for each part of a cut tile beyond a scheduler's first
+  double idle_part = 0;  // saved for each part that a scheduler lacks to the busiest
 };
 
 struct InstanceCycles {

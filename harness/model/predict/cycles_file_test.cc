@@ -42,6 +42,7 @@ void expect_equal(const InstanceCycles& a, const InstanceCycles& b) {
       EXPECT_DOUBLE_EQ(a.stages[i][r].epilogue, b.stages[i][r].epilogue);
       EXPECT_DOUBLE_EQ(a.stages[i][r].next_head, b.stages[i][r].next_head);
       EXPECT_DOUBLE_EQ(a.stages[i][r].more_part, b.stages[i][r].more_part);
+      EXPECT_DOUBLE_EQ(a.stages[i][r].idle_part, b.stages[i][r].idle_part);
     }
   }
 }
@@ -71,16 +72,16 @@ TEST(CyclesFile, IsReadLineByLine) {
   file.instances = {test_instance("volta-fp32acc/fwd/d64", 2)};
   file.instances[0].stages[0][0].prologue = 1234.5678;
   EXPECT_EQ(cycles_to_json(file), R"({
-  "schema": 3,
+  "schema": 4,
   "sm": 70,
   "toolkit": "11.8",
   "instances": {
     "volta-fp32acc/fwd/d64": {
       "code_hash": "0123456789abcdef", "threads": 128, "blocks_per_sm": 2, "loop_bytes": 20000, "binding": "issue",
-      "forwarded": [[1234.57, 2000, 3000, 500, 250, 100], [1500, 3000, 4500, 750, 375, 150]],
-      "no-reuse": [[1050, 2100, 3150, 525, 262.5, 105], [1575, 3150, 4725, 787.5, 393.75, 157.5]],
-      "supply-16": [[1100, 2200, 3300, 550, 275, 110], [1650, 3300, 4950, 825, 412.5, 165]],
-      "supply-8": [[1200, 2400, 3600, 600, 300, 120], [1800, 3600, 5400, 900, 450, 180]]
+      "forwarded": [[1234.57, 2000, 3000, 500, 250, 100, 10], [1500, 3000, 4500, 750, 375, 150, 15]],
+      "no-reuse": [[1050, 2100, 3150, 525, 262.5, 105, 10.5], [1575, 3150, 4725, 787.5, 393.75, 157.5, 15.75]],
+      "supply-16": [[1100, 2200, 3300, 550, 275, 110, 11], [1650, 3300, 4950, 825, 412.5, 165, 16.5]],
+      "supply-8": [[1200, 2400, 3600, 600, 300, 120, 12], [1800, 3600, 5400, 900, 450, 180, 18]]
     }
   }
 }
@@ -89,21 +90,21 @@ TEST(CyclesFile, IsReadLineByLine) {
 
 TEST(CyclesFile, WithoutInstancesIsShort) {
   EXPECT_EQ(cycles_to_json({}),
-            "{\n  \"schema\": 3,\n  \"sm\": 70,\n  \"toolkit\": \"\",\n  \"instances\": {}\n}\n");
+            "{\n  \"schema\": 4,\n  \"sm\": 70,\n  \"toolkit\": \"\",\n  \"instances\": {}\n}\n");
 }
 
 TEST(CyclesFile, RefusesWhatIsNoCycles) {
   EXPECT_TRUE(error_of("{").starts_with("not JSON: "));
   EXPECT_EQ(error_of("[]"), "document: is array; allowed: an object");
   EXPECT_EQ(error_of("{}"), "schema: is missing");
-  EXPECT_EQ(error_of(replaced("\"schema\": 3", "\"schema\": 2")),
-            "schema: is 2; allowed: an integer from 3 to 3");
+  EXPECT_EQ(error_of(replaced("\"schema\": 4", "\"schema\": 2")),
+            "schema: is 2; allowed: an integer from 4 to 4");
   EXPECT_EQ(error_of(replaced("\"sm\": 70", "\"sm\": 75")),
             "sm: is 75; allowed: an integer from 70 to 70");
   EXPECT_EQ(error_of(replaced("\"11.8\"", "11.8")), "toolkit: is 11.8; allowed: a string");
   EXPECT_EQ(error_of(replaced("\"sm\"", "\"chip\": 1, \"sm\"")),
             "chip: is no field; allowed: schema, sm, toolkit, instances");
-  EXPECT_EQ(error_of("{\"schema\": 3, \"sm\": 70, \"toolkit\": \"\", \"instances\": []}"),
+  EXPECT_EQ(error_of("{\"schema\": 4, \"sm\": 70, \"toolkit\": \"\", \"instances\": []}"),
             "instances: is array; allowed: an object");
 }
 
@@ -129,13 +130,13 @@ TEST(CyclesFile, RefusesBadFieldsOfAnInstance) {
 
 TEST(CyclesFile, RefusesBadCycles) {
   const std::string at = "instances.volta-fp32acc/bwd/d64.forwarded";
-  EXPECT_EQ(error_of(replaced("[[1000, 2000, 3000, 500, 250, 100]]", "7")),
+  EXPECT_EQ(error_of(replaced("[[1000, 2000, 3000, 500, 250, 100, 10]]", "7")),
             at + ": is number; allowed: an array of 1, one for each resident block");
-  EXPECT_EQ(error_of(replaced("[[1000, 2000, 3000, 500, 250, 100]]", "[]")),
+  EXPECT_EQ(error_of(replaced("[[1000, 2000, 3000, 500, 250, 100, 10]]", "[]")),
             at + ": is an array of 0; allowed: an array of 1, one for each resident block");
-  EXPECT_EQ(error_of(replaced("3000, 500, 250, 100", "3000, 500, 250")),
-            at + "[0]: is an array of 5; allowed: an array of 6, prologue, full tile, cut tile, "
-                 "epilogue, next head, more part");
+  EXPECT_EQ(error_of(replaced("3000, 500, 250, 100, 10", "3000, 500, 250, 100")),
+            at + "[0]: is an array of 6; allowed: an array of 7, prologue, full tile, cut tile, "
+                 "epilogue, next head, more part, idle part");
   EXPECT_EQ(error_of(replaced(", 2000,", ", null,")),
             at + "[0][1]: is null; allowed: a number, at least 0");
   EXPECT_EQ(error_of(replaced(", 2000,", ", -2000,")),

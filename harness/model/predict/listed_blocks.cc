@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <bit>
+#include <numeric>
 
 #include "harness/model/predict/block_tiles.h"
 #include "harness/model/predict/v100_constants.h"
@@ -45,9 +46,14 @@ std::vector<BlockWork> tiles_of_list(const Problem& problem, const WorkListKind&
 /// Warp w of a block is scheduler w % 4's.
 int warps_of(const KernelInstance& instance) { return instance.threads / 32; }
 
-/// The parts of a partial tile (SparseTile::seen) on the scheduler that has most of them. In each
-/// group of warps equally many consecutive ones share 32 rows.
-int parts_of_busiest(const KernelInstance& instance, std::uint32_t seen) {
+/// The parts of a partial tile (SparseTile::seen) on the scheduler that has most of them, and what
+/// the others lack to that.
+struct TileParts {
+  int of_busiest, idle;
+};
+
+/// In each group of warps equally many consecutive ones share 32 rows.
+TileParts parts_of_tile(const KernelInstance& instance, std::uint32_t seen) {
   const int warps_of_rows = warps_of(instance) * kWarpRowsOfList / instance.block_rows;
   std::array<int, kSchedulers> parts{};
   for (int warp = 0; warp < warps_of(instance); ++warp) {
@@ -55,7 +61,8 @@ int parts_of_busiest(const KernelInstance& instance, std::uint32_t seen) {
     parts[static_cast<std::size_t>(warp % kSchedulers)] +=
         instance.has_halves ? std::popcount(halves) : static_cast<int>(halves != 0);
   }
-  return *std::max_element(parts.begin(), parts.end());
+  const int of_busiest = *std::max_element(parts.begin(), parts.end());
+  return {of_busiest, kSchedulers * of_busiest - std::accumulate(parts.begin(), parts.end(), 0)};
 }
 
 /// What a block walks of a head: steps of one team.
@@ -70,7 +77,10 @@ BlockWork steps_of_block(const KernelInstance& instance, const SparseTileLists& 
       continue;
     }
     ++steps.cut_tiles;
-    if (has_parts) steps.more_parts += std::max(0, parts_of_busiest(instance, tile.seen) - 1);
+    if (!has_parts) continue;
+    const TileParts parts = parts_of_tile(instance, tile.seen);
+    steps.more_parts += std::max(0, parts.of_busiest - 1);
+    steps.idle_parts += parts.idle;
   }
   return steps;
 }

@@ -121,15 +121,15 @@ BlockWork work_in_a_window(std::string_view id, std::string_view mask = "window:
 
 TEST(PatternTiles, AreOfAsManyPartsAsTheBusiestSchedulerHas) {
   // The halves that each warp of 32 rows sees, a digit a warp.
-  // 2100 2221 1222 0012: in each tile some warp sees both.
-  EXPECT_EQ(work_in_a_window("volta-fp32acc/fwd/d64/sparse"), (BlockWork{0, 4, 0, 4}));
-  EXPECT_EQ(work_in_a_window("volta-fp32acc/fwd/d128/sparse"), (BlockWork{0, 4, 0, 4}));
+  // 2100 2221 1222 0012: in each tile some warp sees both, and the others lack 5, 1, 1 and 5.
+  EXPECT_EQ(work_in_a_window("volta-fp32acc/fwd/d64/sparse"), (BlockWork{0, 4, 0, 4, 12}));
+  EXPECT_EQ(work_in_a_window("volta-fp32acc/fwd/d128/sparse"), (BlockWork{0, 4, 0, 4, 12}));
   // Pairs of warps share rows, and the first and the third pair schedulers: 1, 2, 2, 1.
   EXPECT_EQ(work_in_a_window("volta-fp32acc/fwd/d256/sparse"), (BlockWork{0, 4, 0, 2}));
   EXPECT_EQ(work_in_a_window("volta-fp32acc/bwd-dq/d64/sparse").more_parts, 0);
   // The key that all see: one half of each warp, at d64 no part more.
   EXPECT_EQ(work_in_a_window("volta-fp32acc/fwd/d64/sparse", "window:128+sink:1"),
-            (BlockWork{0, 5, 0, 4}));
+            (BlockWork{0, 5, 0, 4, 12}));
 }
 
 TEST(PatternTiles, OfHeadsWithPatternsOfTheirOwnTakeTurns) {

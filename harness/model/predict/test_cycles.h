@@ -7,7 +7,7 @@
 
 namespace sparkbench {
 
-/// 1000, 2000, 3000, 500, 250 and 100 cycles alone; of two residents half as much again; an
+/// 1000, 2000, 3000, 500, 250, 100 and 10 cycles alone; of two residents half as much again; an
 /// assumption's are so many times those with accumulators forwarded: 1, 1.05, 1.1, 1.2.
 inline InstanceCycles test_instance(const std::string& id, int blocks_per_sm) {
   InstanceCycles instance{.id = id,
@@ -22,8 +22,8 @@ inline InstanceCycles test_instance(const std::string& id, int blocks_per_sm) {
     for (int residents = 1; residents <= blocks_per_sm; ++residents) {
       const double times = slower[assumption] * (0.5 + 0.5 * residents);
       instance.stages.at(static_cast<std::size_t>(assumption))
-          .push_back(
-              {1000 * times, 2000 * times, 3000 * times, 500 * times, 250 * times, 100 * times});
+          .push_back({1000 * times, 2000 * times, 3000 * times, 500 * times, 250 * times,
+                      100 * times, 10 * times});
     }
   }
   return instance;

@@ -2,9 +2,7 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
-#include <string_view>
-
+#include "harness/model/sm/unseen.h"
 #include "sweeps/usage_error.h"
 
 namespace sparkbench {
@@ -51,24 +49,6 @@ void note_unknown_opcodes(const SassFunction& function, LoopPrediction& predicti
   }
 }
 
-/// Warns of memory accesses that the model takes to be faster than they may be.
-void note_unseen_memory(const SassFunction& function, LoopPrediction& prediction) {
-  const auto count = [&](std::string_view opcode) {
-    return std::ranges::count_if(prediction.walk.path, [&](const PathStep& step) {
-      return function.instructions[step.instruction].opcode == opcode;
-    });
-  };
-  if (const auto stack = count("LDL") + count("STL"); stack > 0) {
-    prediction.walk.notes.insert(
-        fmt::format("{} accesses to the stack a pass and warp, taken as hits of L1", stack));
-  }
-  if (count("LDG") > 0) {
-    prediction.walk.notes.insert(
-        "loads from global memory are taken as hits of L2 on an idle card: a working set over 6 MB "
-        "and scattered addresses take longer");
-  }
-}
-
 }  // namespace
 
 LoopPrediction predict_loop(const SassFunction& function, const PredictionRequest& request) {
@@ -85,8 +65,9 @@ LoopPrediction predict_loop(const SassFunction& function, const PredictionReques
     throw UsageError(fmt::format("--function: {} has no instruction", function.symbol));
   }
   note_unknown_opcodes(function, prediction);
-  note_unseen_memory(function, prediction);
   const int warps = request.threads / 32;
+  prediction.walk.notes.merge(
+      notes_of_unseen(function, prediction.walk.path, warps * request.blocks, !request.is_whole));
   const BlockPaths block = block_of(prediction.walk.path, prediction.code, warps);
   prediction.warps = warps * request.blocks;
   prediction.flop = flop_of(prediction.walk.path, prediction.code) * prediction.warps;

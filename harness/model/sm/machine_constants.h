@@ -48,7 +48,7 @@ struct SmConstants {
   int ldg_latency = 200;      // [J] 193 for a hit in L2
   int stg_latency = 20;       // [A]
   int atomg_latency = 250;    // [A]
-  int ldl_latency = 28;       // [J] a hit in L1
+  int ldl_latency = 28;       // [J] a hit in L1; in doubt up to ldg_latency, a hit in L2
   int ldc_latency = 30;       // [A]
   int s2r_latency = 20;       // [A]
   int membar_latency = 60;    // [A]
@@ -78,7 +78,9 @@ struct SmConstants {
   int mio_min_latency = 2;   // from issue to the shared unit [A]
   int mio_read_release = 6;  // a read scoreboard's release behind the start of service [A]
   int smem_bytes = 128;      // a clock, of shared memory, L1 and shuffles [J]
-  double l2_bytes = 20.0;    // a clock and SM, all SMs busy: 2155 GB/s / 80 / 1.38 GHz [J]
+  /// A clock and SM, all SMs busy: 2155 GB/s / 80 / 1.38 GHz [J]. In doubt down to 6.9, where all
+  /// loads miss L2: kHbmGbps.likely.
+  double l2_bytes = 20.0;
 
   int icache_bytes = 12288;       // of the L0 instruction cache of a scheduler [J]
   int icache_line = 128;          // bytes [A]

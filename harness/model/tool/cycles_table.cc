@@ -79,6 +79,7 @@ Sheet stage_table(const std::string& title, const std::vector<Row>& rows) {
            stage("full_tile", "full\ntile", &StageCycles::full_tile),
            stage("cut_tile", "cut\ntile", &StageCycles::cut_tile),
            stage("more_part", "more\npart", &StageCycles::more_part),
+           stage("idle_part", "idle\npart", &StageCycles::idle_part),
            stage("next_head", "next\nhead", &StageCycles::next_head),
            stage("epilogue", "epilogue", &StageCycles::epilogue),
            column("loop_bytes", "loop\nB", rows,
@@ -115,7 +116,8 @@ nlohmann::ordered_json json_of(const Row& row) {
                               {"cut_tile", of_resident.cut_tile},
                               {"epilogue", of_resident.epilogue},
                               {"next_head", of_resident.next_head},
-                              {"more_part", of_resident.more_part}});
+                              {"more_part", of_resident.more_part},
+                              {"idle_part", of_resident.idle_part}});
     }
     shares[name] = share_of(row, static_cast<ChipAssumption>(i));
   }

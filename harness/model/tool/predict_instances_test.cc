@@ -62,7 +62,7 @@ TEST(CommandPredictInstances, RefusesWhatItCannotDo) {
 TEST(CommandPredictInstances, KeepsNoCyclesOfAnotherToolkit) {
   const TemporaryFolder folder;
   const std::string path = folder.path() / "cycles.json";
-  write_file(path, R"({"schema": 3, "sm": 70, "toolkit": "11.8", "instances": {}})");
+  write_file(path, R"({"schema": 4, "sm": 70, "toolkit": "11.8", "instances": {}})");
   const ProgramResult result =
       predict("--kernel volta-fp32acc --binary x --toolkit 12.9 --write " + path);
   EXPECT_EQ(result.exit_code, 2);
