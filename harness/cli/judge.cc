@@ -40,6 +40,9 @@ void add_judge_command(CLI::App& program, const Invocation& invocation, Action& 
     options.preset = "judge";
     options.method.min_seconds = 0.1;  // most of its many cases are small
     options.seed = 5'000'000'000;      // a kernel that takes its lower half alone drops others
+    for (const char* const flag : {"--seed", "--min-seconds"}) {
+      app.get_option(flag)->capture_default_str();
+    }
     app.get_option("--kernel")->required();
     app.get_option("--json")->description("write the judgement as JSON; --out stores the run");
     app.get_option("--html")->description("write the judgement as a page for a browser");

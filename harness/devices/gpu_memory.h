@@ -36,7 +36,7 @@ class GuardedBuffer {
     return reinterpret_cast<T*>(memory_.as<std::byte>() + kGuardBytes);
   }
   std::size_t bytes() const { return bytes_; }
-  /// Whether the bytes before and behind it are as they were. The device must be idle.
+  /// Whether the bytes before and after it are unchanged. The device must be idle.
   bool is_intact() const {
     std::array<std::byte, 2 * kGuardBytes> guard;
     const std::byte* const begin = memory_.as<std::byte>();

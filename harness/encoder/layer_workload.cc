@@ -113,7 +113,8 @@ LayerWorkload::LayerWorkload(Device& device, RunSettings settings)
 
 Support LayerWorkload::supports(const Candidate& candidate, const CaseProblem& problem) const {
   if (const PluginLayer* const whole = whole_layer(candidate)) {
-    if (is_eager(problem)) return {"it runs with --rest unfused or fused"};
+    if (is_eager(problem))
+      return {fmt::format("{} runs with --rest unfused or fused", candidate.name())};
     return whole->supports_layer(problem.layer.value(), problem, problem.pass);
   }
   return CaseWorkload::supports(candidate, problem);

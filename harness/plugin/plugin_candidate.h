@@ -19,7 +19,8 @@ class PluginCandidate : public Candidate {
 
   std::string flag_item() const override { return kernel_.spec; }
   std::string_view program() const override {
-    return kernel_.file_name.ends_with(".py") ? "python -m sparkbench" : "sparkbench";
+    const bool is_python = kernel_.file_name.empty() || kernel_.file_name.ends_with(".py");
+    return is_python ? "python -m sparkbench" : "sparkbench";
   }
   /// That of the device's tensor cores, for the unfused computation that sets its tolerance.
   const ArithmeticProfile& arithmetic() const override;

@@ -109,10 +109,11 @@ typedef struct sparkbench_problem {
   int32_t seqlen_k;
   int32_t head_dim;
   float softmax_scale;
-  int32_t deterministic; /* 1: each call must give the same bits, or the case is incorrect */
-  int32_t mask_kind;     /* sparkbench_mask_kind */
-  int32_t mask_left;     /* -1: no bound */
-  int32_t mask_right;    /* -1: no bound */
+  int32_t
+      deterministic;  /* 1: backward passes must give the same bits each time, or are incorrect */
+  int32_t mask_kind;  /* sparkbench_mask_kind */
+  int32_t mask_left;  /* -1: no bound */
+  int32_t mask_right; /* -1: no bound */
   int32_t mask_prefix;
   const char* mask; /* the mask as --mask has it, in its normal form: "causal", "window:128" */
   /* 1 if row q of query head `head` sees key k in sequence `sequence` of the batch, for every kind

@@ -243,7 +243,10 @@ void AttentionWorkload::measure(const Candidate& candidate, bool is_verified, Ca
     record.status = Status::kIncorrect;
     record.reason = Reason{"E-FINDING", describe(outcome.emulation->findings.front())};
   }
-  if (settings_.is_deterministic && outcome.is_bitwise_repeatable == false) {
+  const bool must_repeat = settings_.is_deterministic && is_verified &&
+                           record.problem.pass != Pass::kForward &&
+                           record.status != Status::kIncorrect;
+  if (must_repeat && outcome.is_bitwise_repeatable == false) {
     record.status = Status::kIncorrect;
     record.reason = Reason{"E-NOT-DETERMINISTIC",
                            "two runs on the same inputs gave different bits, with --deterministic"};

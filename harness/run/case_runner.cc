@@ -46,13 +46,15 @@ MaskWork mask_work_of(const Candidate& candidate, const Problem& problem) {
 std::string repro_line(const SweepCase& sweep_case, const Candidate& candidate, const char* command,
                        const Device& device, const RunSettings& settings) {
   const OwnInputs* const own = settings.own.get();
-  const auto& software = settings.software;
-  return fmt::format("{} {} --device {} --kernel {}{} {} --seed {}{}{}", candidate.program(),
-                     command, device.name(), plain_or_shell_word(candidate.flag_item()),
-                     settings.is_deterministic ? " --deterministic" : "",
-                     flags_of_problem(sweep_case.problem, own != nullptr), sweep_case.problem.seed,
-                     own == nullptr ? "" : " --tensors " + shell_word(own->path),
-                     software ? " --software-factor " + text_of(*software) : "");
+  const auto& layer = sweep_case.problem.layer;
+  const bool is_eager = layer && layer->rest == Rest::kEager;
+  return fmt::format(
+      "{} {} --device {} --kernel {}{} {} --seed {}{}{}", candidate.program(), command,
+      device.name(), plain_or_shell_word(candidate.flag_item()),
+      settings.is_deterministic ? " --deterministic" : "",
+      flags_of_problem(sweep_case.problem, own != nullptr), sweep_case.problem.seed,
+      own == nullptr ? "" : " --tensors " + shell_word(own->path),
+      settings.software && is_eager ? " --software-factor " + text_of(*settings.software) : "");
 }
 
 void add_device_warnings(const Candidate& candidate, const DeviceInfo& device, CaseRecord& record) {

@@ -1,5 +1,5 @@
-// Tests on the emulator that take minutes and are left to the nightly run, `ctest -C nightly -L
-// nightly`.
+// Tests on the emulator or on a GPU that take minutes and are left to the nightly run, `ctest -C
+// nightly -L nightly`.
 #pragma once
 
 #include <cstddef>

@@ -63,12 +63,12 @@ inline std::vector<int> some_lengths(int seqlen_q) {
 /// head_dim or length. Nightly every mask both with and without dropout.
 template <class Check>
 void for_every_mask_and_some_dropout(int head_dim, Lengths lengths, Check check) {
-  constexpr float kDropouts[] = {0.0f, 0.17f};
+  const std::vector<float> dropouts = with_nightly<float>({0.0f, 0.17f}, {0.5f});
   const auto shape = static_cast<std::size_t>(head_dim + lengths.seqlen_q) / 64;
   for (std::size_t m = 0; m < std::size(kMaskOfEachKind); ++m) {
-    for (std::size_t d = 0; d < std::size(kDropouts); ++d) {
+    for (std::size_t d = 0; d < dropouts.size(); ++d) {
       if (!is_tried(shape + m + d, 2)) continue;
-      with_mask_and_dropout(head_dim, lengths, kMaskOfEachKind[m], kDropouts[d], check);
+      with_mask_and_dropout(head_dim, lengths, kMaskOfEachKind[m], dropouts[d], check);
     }
   }
 }

@@ -23,7 +23,10 @@ std::string interval_of(const Lead& lead) {
 namespace {
 
 std::string speed_clause(const FastestKernel& fastest) {
-  if (fastest.rivals.empty() && !fastest.over_base) return "no other kernel here has a time";
+  if (fastest.rivals.empty() && !fastest.over_base) {
+    return fmt::format("no other kernel here has a {}",
+                       fastest.is_measured ? "time" : "prediction");
+  }
   if (fastest.is_baseline) return "no fused kernel is faster on these problems";
   if (!fastest.over_base) return "the fastest";
   return fmt::format("{} as fast as {}{}", times_text(fastest.over_base->likely),
@@ -63,10 +66,11 @@ std::string recommendation(const FastestKernel& fastest, bool names_pass) {
     return fmt::format("No kernel is recommended{}: {}.\n", pass, fastest.why_none);
   }
   const auto& base = fastest.over_base;
-  const std::string_view verb = fastest.nothing_ran          ? "Fastest by prediction"
-                                : base && base->likely < 1.0 ? "No kernel here is as fast as the "
-                                                               "unfused computation; the next is"
-                                                             : "Use";
+  const std::string verb =
+      fastest.nothing_ran ? "Fastest by prediction"
+      : base && base->high.value_or(base->likely) < 1.0
+          ? fmt::format("No kernel here is as fast as {}; the next is", base->over)
+          : "Use";
   return fmt::format("{} {}{}: {}{}{}{}.\n", verb, fastest.kernel, pass, speed_clause(fastest),
                      memory_clause(fastest), error_clause(fastest),
                      fastest.is_complete ? "" : "; the run was stopped, so others may be faster");
@@ -124,16 +128,16 @@ std::string scope_of(const FastestKernel& fastest) {
   return text;
 }
 
-std::string evidence_of(const FastestKernel& fastest, const RunRecord& run) {
+/// Which problems the comparison covers, and how times are known.
+std::string evidence_of(const FastestKernel& fastest, const std::string& device, bool names_pass) {
+  const std::string pass = pass_suffix(fastest, names_pass);
   if (fastest.is_measured) {
-    return fmt::format("Measured on {}{}, {}; in brackets three standard errors.\n",
-                       run.environment.device.name, pass_suffix(fastest, false), scope_of(fastest));
+    return fmt::format("Measured on {}{}, {}; in brackets three standard errors.\n", device, pass,
+                       scope_of(fastest));
   }
-  const bool are_layers = run.cases.front().problem.layer.has_value();
-  return fmt::format("Predicted for a {}, not timed{}: {}, in brackets the model's band. {}\n",
-                     fastest.chip, fastest.nothing_ran ? ", and nothing was checked" : "",
-                     scope_of(fastest),
-                     are_layers ? model_on_published_layers() : model_on_published_times());
+  return fmt::format("Predicted for a {}{}, not timed{}: {}, in brackets the model's band.\n",
+                     fastest.chip, pass, fastest.nothing_ran ? ", and nothing was checked" : "",
+                     scope_of(fastest));
 }
 
 /// `sparkbench advise` on the run's last problem.
@@ -148,13 +152,17 @@ std::string next_command(const RunRecord& run) {
 }  // namespace
 
 std::string format_evidence(const RunRecord& run) {
+  std::vector<FastestKernel> named = find_fastest(run);
+  std::erase_if(named, [](const FastestKernel& each) { return !each.why_none.empty(); });
   std::string text;
-  for (const FastestKernel& fastest : find_fastest(run)) {
-    if (!fastest.why_none.empty()) continue;
-    const std::string evidence = evidence_of(fastest, run);
-    if (!text.ends_with(evidence)) text += evidence;
+  bool is_predicted = false;
+  for (const FastestKernel& fastest : named) {
+    text += evidence_of(fastest, run.environment.device.name, named.size() > 1);
+    is_predicted = is_predicted || !fastest.is_measured;
   }
-  return text;
+  if (!is_predicted) return text;
+  const bool are_layers = run.cases.front().problem.layer.has_value();
+  return text + (are_layers ? model_on_published_layers() : model_on_published_times()) + "\n";
 }
 
 std::string format_closing(const RunRecord& run) {

@@ -25,7 +25,7 @@ std::string parts_text(const std::vector<Judgement::Part>& parts) {
 }
 
 std::string traits_text(const std::vector<CommonTrait>& traits, bool all_are_wrong) {
-  if (all_are_wrong) return "every case that ran";
+  if (all_are_wrong) return "every case that was tried";
   if (traits.empty()) return "the wrong cases have nothing in common that the right ones lack";
   std::string text;
   for (const CommonTrait& trait : traits) {
@@ -43,7 +43,7 @@ std::string element_text(double value) {
 /// "E-INCORRECT: dq errs; dq[0, 33, 1, 5] is 0.31, exact is 0.12"
 std::string wrong_text(const Judgement::WrongCase& wrong) {
   std::string text = fmt::format("{}: {}", wrong.code, wrong.message);
-  if (!wrong.worst) return text;
+  if (!wrong.worst || wrong.code != "E-INCORRECT") return text;
   const auto& [output, index, got, exact] = *wrong.worst;
   return text + fmt::format("; {}[{}] is {}, exact is {}", output, fmt::join(index, ", "),
                             element_text(got), element_text(exact));

@@ -45,10 +45,11 @@ bool is_global_load(const SassInstruction& instruction) {
 class LoadedValues {
  public:
   void execute(const SassInstruction& instruction) {
-    if (instruction.operands.empty()) return;
-    const auto destination = register_in(instruction.operands.front());
-    const bool writes = destination && !is_address(instruction.operands.front());
-    if (!writes) return;
+    if (instruction.opcode.find("SETP") != std::string::npos) return;  // writes predicates alone
+    const auto to = first_register(instruction);
+    if (to == instruction.operands.end() || is_address(*to)) return;
+    const auto destination = register_in(*to);
+    if (!destination) return;
     const bool is_loaded = is_global_load(instruction) || reads_loaded(instruction);
     const bool is_pair = instruction.has_modifier("WIDE");
     const int count = is_pair ? 2 : registers_of(instruction);
@@ -68,6 +69,13 @@ class LoadedValues {
   }
 
  private:
+  /// The first operand that is no predicate, as SHFL and LOP3 may have before it.
+  static std::vector<std::string>::const_iterator first_register(
+      const SassInstruction& instruction) {
+    return std::ranges::find_if(instruction.operands, [](const std::string& operand) {
+      return !operand.starts_with('P') && !operand.starts_with("!P");
+    });
+  }
   bool is_loaded(std::string_view operand) const {
     const auto number = register_in(operand);
     return number && loaded_.contains(*number);
@@ -76,7 +84,7 @@ class LoadedValues {
     const bool goes_through_memory =
         instruction.opcode == "LDS" || instruction.opcode == "LDL" || instruction.opcode == "LDC";
     if (goes_through_memory) return false;
-    return std::any_of(instruction.operands.begin() + 1, instruction.operands.end(),
+    return std::any_of(first_register(instruction) + 1, instruction.operands.end(),
                        [&](const std::string& operand) { return is_loaded(operand); });
   }
 
@@ -125,8 +133,9 @@ StackUse stack_use_of(const SassFunction& function, const WarpPath& path) {
 bool is_named_barrier(const SassInstruction& instruction) {
   if (instruction.opcode != "BAR") return false;
   if (instruction.has_modifier("ARV")) return true;
-  return !instruction.operands.empty() && instruction.operands.front().starts_with("0x") &&
-         instruction.operands.front() != "0x0";
+  const std::string_view name =
+      instruction.operands.empty() ? std::string_view() : instruction.operands.front();
+  return (name.starts_with("0x") && name != "0x0") || (name.starts_with('R') && name != "RZ");
 }
 
 bool has(const SassFunction& function, const WarpPath& path,

@@ -50,6 +50,13 @@ TEST(Unseen, FindsLoadsByLoadedAddresses) {
   EXPECT_EQ(notes_of({"LDG.E.128.SYS R4, [R2]", "LDG.E.128.SYS R8, [R2+0x10]"}), Notes({kOfLoads}));
 }
 
+TEST(Unseen, FollowsAddressesThroughShufflesAndPastComparisons) {
+  EXPECT_EQ(notes_of({"LDG.E.SYS R4, [R2]", "SHFL.IDX PT, R5, R4, RZ, 0x1f",
+                      "ISETP.GE.AND P0, PT, R5, R9, PT", "IMAD.WIDE R6, R5, 0x4, R10",
+                      "LDG.E.SYS R8, [R6]"}),
+            Notes({kOfLoads, of_gathers(1)}));
+}
+
 TEST(Unseen, FollowsAddressesIntoALoopsNextPass) {
   const std::vector<std::string> chase = {"LDG.E.SYS R8, [R6]", "LDG.E.64.SYS R6, [R2]"};
   EXPECT_EQ(notes_of(chase, 8, true), Notes({kOfLoads, of_gathers(1)}));
@@ -61,6 +68,7 @@ TEST(Unseen, SuspectsRolesWhereBarriersHaveNames) {
       "named barriers: warps may have roles of their own, and all are taken to run this path"};
   EXPECT_EQ(notes_of({"BAR.SYNC 0x1, 0x40"}), roles);
   EXPECT_EQ(notes_of({"BAR.ARV 0x0, 0x40"}), roles);
+  EXPECT_EQ(notes_of({"BAR.SYNC R4, 0x40"}), roles);
   EXPECT_EQ(notes_of({"BAR.SYNC 0x0"}), Notes());
 }
 

@@ -53,8 +53,8 @@ namespace sparkbench::faults {
   X(kNotDivided, "not-divided", "O is not divided by the sum")                                    \
   X(kSmallSkipped, "small-p-skipped", "probabilities below 1/64 are left out")                    \
   X(kCoarseP, "p-of-4-bits", "P has 3 fraction bits")                                             \
-  X(kFp16Sum, "output-summed-in-fp16", "O is summed in FP16, the kernel says FP32")               \
-  X(kFp16Scores, "scores-summed-in-fp16", "scores are summed in FP16, the kernel says FP32")      \
+  X(kFp16Sum, "output-summed-in-fp16", "O is summed in 16 bits, the kernel says FP32")            \
+  X(kFp16Scores, "scores-summed-in-fp16", "scores are summed in 16 bits, the kernel says FP32")   \
   /* Tails and layouts. */                                                                        \
   X(kLastKeyMissed, "last-key-missed", "the last key is missed, unless seqlen_k % 16 is 0")       \
   X(kPaddingCounted, "padding-counted", "keys behind the end count with score 0")                 \

@@ -36,6 +36,9 @@ SWEEPS = {
     "patterns": f"{SHAPE} --pass fwd --seqlen 70 --dropout 0 --mask causal-strided:8/window:16",
     "repeated": f"{SHAPE} --pass bwd --seqlen 20 --dropout 0 --mask full --deterministic",
 }
+STRIDED = (
+    "--headdim 16 --batch 1 --heads 2 --pass fwd --seqlen 512 --dropout 0,0.3 --mask full,strided:4"
+)
 # Found only where launches are repeated and timed.
 ONLY_ON_GPU = {"every-third-call"}
 
@@ -47,15 +50,15 @@ def names_of(macro):
     return re.findall(r'X\(k\w+,\s*\\?\s*"([\w-]+)"', text)
 
 
-def sweep(name, shard):
-    """{(kernel, type): set of statuses} of a shard of one of SWEEPS."""
+def sweep(name, shard, flags=None):
+    """{(kernel, type): set of statuses} of a shard of one of SWEEPS, or of these flags."""
     device = "cuda:0" if ON_GPU else "emulated-v100"
     with tempfile.TemporaryDirectory() as folder:
         path = pathlib.Path(folder) / "run.json"
         # On a GPU a launch is timed a few times, to be checked.
         timing = ["--max-noise", "1", "--min-samples", "10", "--min-seconds", "0.02"] if ON_GPU else []
         words = [PROGRAM, "sweep", *timing, "--device", device, "--kernel", LIBRARY,
-                 *SWEEPS[name].split(), "--dtype", ",".join(TYPES), "--shard", shard, "--json",
+                 *(flags or SWEEPS[name]).split(), "--dtype", ",".join(TYPES), "--shard", shard, "--json",
                  str(path), "--quiet", "--no-progress"]  # fmt: skip
         start = time.monotonic()
         result = subprocess.run(words, capture_output=True, text=True, check=False)
@@ -99,11 +102,7 @@ class Faults(unittest.TestCase):
     def test_dropout_in_strided_masks_is_not_asked(self):
         if ON_GPU:
             self.skipTest("the kernels compute no pattern on a GPU")
-        SWEEPS["strided"] = (
-            "--headdim 16 --batch 1 --heads 2 --pass fwd --seqlen 512 --dropout 0,0.3 "
-            "--mask full,strided:4"
-        )
-        for (kernel, dtype), statuses in sweep("strided", "1/1").items():
+        for (kernel, dtype), statuses in sweep("strided", "1/1", STRIDED).items():
             if kernel in names_of("SPARKBENCH_VARIANTS"):
                 self.assertEqual(statuses, {"ok", "skipped"}, (kernel, dtype))
 
