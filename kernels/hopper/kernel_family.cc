@@ -1,16 +1,14 @@
 #include "kernels/hopper/kernel_family.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <vector>
 
 #include "kernels/block_sparse/pattern_lists.h"
-#include "kernels/hopper/backward_emulated.h"
-#include "kernels/hopper/forward_emulated.h"
+#include "kernels/hopper/emulated.h"
 #include "kernels/hopper/instance_table.h"
-#include "kernels/hopper/packed_emulated.h"
 #include "kernels/hopper/plan.h"
+#include "kernels/launch/run_emulated.h"
 #include "kernels/strided/passes_emulated.h"
 #include "kernels/strided/pattern_launches.h"
 
@@ -37,18 +35,10 @@ Support supports(const Problem& problem, const KernelDevice& device) {
   return {};
 }
 
-/// A training step has room for either of its passes, which follow each other.
-std::uint64_t bytes_of(const PlanRequest& request, Pass pass) {
-  if (request.problem.head_dim > kMostHeadDim) return 0;
-  const auto of = [&](Pass each) { return plan_bytes(request, each); };
-  return pass == Pass::kForwardBackward ? std::max(of(Pass::kForward), of(Pass::kBackward))
-                                        : of(pass);
-}
-
 std::uint64_t workspace_bytes(const Problem& problem, Pass pass, bool is_deterministic) {
   PlanRequest request{problem, 0};
   request.is_deterministic = is_deterministic;
-  return bytes_of(request, pass);
+  return sparkbench::workspace_bytes(plan, request, pass);
 }
 
 /// Totals may be 0, of which neither is a problem's.
@@ -58,42 +48,68 @@ std::uint64_t packed_workspace_bytes(const Problem& packed, int batch, Pass pass
   PlanRequest request{packed, 0};
   request.is_deterministic = is_deterministic;
   request.lengths = &lengths;
-  return bytes_of(request, pass);
+  return sparkbench::workspace_bytes(plan, request, pass);
+}
+
+void add_lists(const Problem& problem, Pass pass, PatternLists& lists) {
+  for (const SparseListKind& kind : list_kinds(problem, pass)) lists.add({*problem.sparse, kind});
+}
+
+/// Emulates a pass of a problem that is not run as strided views.
+template <class Emulate>
+EmulationReport emulate_whole(const PlanRequest& request, const EmulationOptions& options,
+                              Emulate emulate) {
+  PlanRequest made = for_emulated_device(request, options);
+  PatternLists lists;
+  if (request.problem.sparse) {
+    add_lists(request.problem, request.forward != nullptr ? Pass::kForward : Pass::kBackward,
+              lists);
+  }
+  made.lists = &lists;
+  return emulate(made);
 }
 
 EmulationReport emulate(const Problem& problem, const ForwardTensors& tensors,
                         const EmulationOptions& options, std::span<const SampleTile> tiles) {
-  const auto emulate_whole = [&](const Problem& of, const ForwardTensors& tensors_of,
-                                 std::span<const SampleTile> tiles_of) {
-    const RowForm form = of.sparse ? RowForm::kBlocks : row_form(of);
-    return emulate_forward(of, tensors_of, options, form, tiles_of);
+  const auto whole = [&](const Problem& of, const ForwardTensors& tensors_of,
+                         std::span<const SampleTile> tiles_of) {
+    return emulate_whole(forward_request(of, tensors_of), options, [&](const PlanRequest& request) {
+      return emulate_forward(request, options, tiles_of);
+    });
   };
-  return has_mask_passes(problem)
-             ? emulate_passes_forward(problem, tensors, options, tiles, emulate_whole)
-             : emulate_whole(problem, tensors, tiles);
-}
-
-EmulationReport emulate_packed(const Problem& packed, const PackedLengths& lengths,
-                               const BackwardTensors& tensors, const EmulationOptions& options,
-                               bool is_deterministic, const BackwardSample& sample) {
-  return emulate_packed_backward(packed, lengths, tensors, options,
-                                 packed_dq_form(packed, lengths.batch, is_deterministic), sample);
-}
-
-DqForm form_of(const Problem& problem, bool is_deterministic) {
-  return problem.sparse ? DqForm::kAlone : dq_form(problem, is_deterministic);
+  return has_mask_passes(problem) ? emulate_passes_forward(problem, tensors, options, tiles, whole)
+                                  : whole(problem, tensors, tiles);
 }
 
 EmulationReport emulate(const Problem& problem, const BackwardTensors& tensors,
                         const EmulationOptions& options, bool is_deterministic,
                         const BackwardSample& sample) {
-  const auto emulate_whole = [&](const Problem& of, const BackwardTensors& tensors_of,
-                                 const BackwardSample& sample_of) {
-    return emulate_backward(of, tensors_of, options, form_of(of, is_deterministic), sample_of);
+  const auto whole = [&](const Problem& of, const BackwardTensors& tensors_of,
+                         const BackwardSample& sample_of) {
+    return emulate_whole(
+        backward_request(of, tensors_of, is_deterministic), options,
+        [&](const PlanRequest& request) { return emulate_backward(request, options, sample_of); });
   };
   return has_mask_passes(problem)
-             ? emulate_passes_backward(problem, tensors, options, sample, emulate_whole)
-             : emulate_whole(problem, tensors, sample);
+             ? emulate_passes_backward(problem, tensors, options, sample, whole)
+             : whole(problem, tensors, sample);
+}
+
+EmulationReport emulate_packed(const Problem& packed, const PackedLengths& lengths,
+                               const ForwardTensors& tensors, const EmulationOptions& options,
+                               std::span<const SampleTile> tiles) {
+  PlanRequest request = for_emulated_device(forward_request(packed, tensors), options);
+  request.lengths = &lengths;
+  return emulate_forward(request, options, tiles);
+}
+
+EmulationReport emulate_packed(const Problem& packed, const PackedLengths& lengths,
+                               const BackwardTensors& tensors, const EmulationOptions& options,
+                               bool is_deterministic, const BackwardSample& sample) {
+  PlanRequest request =
+      for_emulated_device(backward_request(packed, tensors, is_deterministic), options);
+  request.lengths = &lengths;
+  return emulate_backward(request, options, sample);
 }
 
 #ifdef SPARKBENCH_HAS_HOPPER
@@ -104,16 +120,13 @@ constexpr bool kHasGpuCode = false;
 
 PatternLists sparse_lists(const Problem& problem, Pass pass, bool /*is_deterministic*/) {
   PatternLists lists;
-  const auto add = [&](const Problem& of) {
-    for (const SparseListKind& kind : list_kinds(of, pass)) lists.add({*of.sparse, kind});
-  };
   if (!has_mask_passes(problem)) {
-    add(problem);
+    add_lists(problem, pass, lists);
     return lists;
   }
   for (const Problem& view : problems_of_views(problem)) {
     lists.begin_view();
-    if (view.sparse) add(view);
+    if (view.sparse) add_lists(view, pass, lists);
   }
   return lists;
 }
@@ -129,7 +142,7 @@ constexpr AttentionKernel kKernels[] = {{
     .has_gpu_code = kHasGpuCode,
     .forward = {emulate},
     .backward = {emulate},
-    .packed = {supports, packed_workspace_bytes, emulate_packed_forward, emulate_packed},
+    .packed = {supports, packed_workspace_bytes, emulate_packed, emulate_packed},
     .sparse_lists = sparse_lists,
 }};
 

@@ -7,8 +7,8 @@
 #include <optional>
 #include <string_view>
 
-#include "kernels/hopper/backward_emulated.h"
-#include "kernels/hopper/packed_emulated.h"
+#include "kernels/hopper/emulated.h"
+#include "kernels/launch/run_emulated.h"
 #include "kernels/registry.h"
 #include "kernels/testing/test_options.h"
 #include "kernels/testing/test_shifted_scores.h"
@@ -47,20 +47,26 @@ class EmulatedPasses {
     const PatternRun run = made.run(kernel_.name);
     if (!dq_) return run.emulate(options_, is_deterministic_, expect_no_findings);
     Passes out = run.emulate(options_, true, expect_no_findings);
-    expect_no_findings(
-        hopper::emulate_backward(run.problem(), run.backward(out), options_, *dq_, {}));
+    const BackwardTensors tensors = run.backward(out);
+    expect_no_findings(emulate_form(run.problem(), tensors, nullptr));
     return out;
   }
 
  private:
+  EmulationReport emulate_form(const Problem& problem, const BackwardTensors& tensors,
+                               const PackedLengths* lengths) const {
+    PlanRequest request = for_emulated_device(backward_request(problem, tensors, false), options_);
+    request.lengths = lengths;
+    return hopper::emulate_backward(request, options_, *dq_, {});
+  }
   Passes run_packed(const PackedCase& made) const {
     PackedRows rows(made);
     expect_no_findings(kernel_.packed.emulate_forward(made.problem, made.lengths(),
                                                       made.tensors(rows), options_, {}));
     PackedGradients gradients(made);
     const auto tensors = made.tensors(rows, gradients);
-    expect_no_findings(dq_ ? hopper::emulate_packed_backward(made.problem, made.lengths(), tensors,
-                                                             options_, *dq_, {})
+    const PackedLengths lengths = made.lengths();
+    expect_no_findings(dq_ ? emulate_form(made.problem, tensors, &lengths)
                            : kernel_.packed.emulate_backward(made.problem, made.lengths(), tensors,
                                                              options_, is_deterministic_, {}));
     return {rows.o, gradients.dq, gradients.dk, gradients.dv, rows.lse};

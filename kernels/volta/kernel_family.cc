@@ -58,33 +58,38 @@ Support supports_packed(const Problem& packed, const KernelDevice& device) {
   return supports(packed, device);
 }
 
-/// Workspace of one pass. Patterns and varlen problems have instances for 96 KiB only.
-std::uint64_t bytes_of_pass(Accumulator accumulator, const Problem& problem, Pass pass,
-                            bool is_deterministic) {
-  if (problem.head_dim > kMostHeadDim) return 0;
-  PlanRequest request{problem, kLargeSharedBytes};
-  request.is_deterministic = is_deterministic;
-  return plan_bytes(accumulator, request, pass);
+template <Accumulator kAccumulator>
+std::vector<Step> plan_of(const PlanRequest& request, Workspace& workspace) {
+  return plan(kAccumulator, request, workspace);
 }
 
-/// A training step has room for either of its passes, which follow each other.
+/// On the device, of the two kinds, that takes more. Patterns and varlen problems have instances
+/// for 96 KiB only.
+template <Accumulator kAccumulator>
+std::uint64_t most_bytes(PlanRequest request, Pass pass) {
+  std::uint64_t most = 0;
+  for (const std::size_t bytes : {kLargeSharedBytes, kLeastSharedBytes}) {
+    request.shared_bytes_per_block = bytes;
+    most = std::max(most, sparkbench::workspace_bytes(plan_of<kAccumulator>, request, pass));
+  }
+  return most;
+}
+
 template <Accumulator kAccumulator>
 std::uint64_t workspace_bytes(const Problem& problem, Pass pass, bool is_deterministic) {
-  const auto of = [&](Pass each) {
-    return bytes_of_pass(kAccumulator, problem, each, is_deterministic);
-  };
-  return pass == Pass::kForwardBackward ? std::max(of(Pass::kForward), of(Pass::kBackward))
-                                        : of(pass);
+  PlanRequest request{problem, 0};
+  request.is_deterministic = is_deterministic;
+  return most_bytes<kAccumulator>(request, pass);
 }
 
 template <Accumulator kAccumulator>
 std::uint64_t packed_workspace_bytes(const Problem& packed, int batch, Pass pass,
                                      bool is_deterministic) {
   const PackedLengths lengths{batch, nullptr, nullptr};
-  PlanRequest request{packed, kLargeSharedBytes};
+  PlanRequest request{packed, 0};
   request.is_deterministic = is_deterministic;
   request.lengths = &lengths;
-  return plan_bytes(kAccumulator, request, pass);
+  return most_bytes<kAccumulator>(request, pass);
 }
 
 /// The lists of a pattern that is not run as strided views, for which instances are for 96 KiB
@@ -172,11 +177,6 @@ EmulationReport emulate_packed(const Problem& packed, const PackedLengths& lengt
       kAccumulator,
       {packed, options.shared_bytes_per_block, nullptr, &tensors, is_deterministic, &lengths},
       options, sample);
-}
-
-template <Accumulator kAccumulator>
-std::vector<Step> plan_of(const PlanRequest& request, Workspace& workspace) {
-  return plan(kAccumulator, request, workspace);
 }
 
 #ifdef SPARKBENCH_HAS_VOLTA
