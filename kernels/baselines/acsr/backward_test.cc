@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/acsr/keys_of_mask.h"
-#include "kernels/acsr/rows_of_mask.h"
-#include "kernels/acsr/test_chain.h"
+#include "kernels/baselines/acsr/keys_of_mask.h"
+#include "kernels/baselines/acsr/rows_of_mask.h"
+#include "kernels/baselines/acsr/test_chain.h"
 #include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/mask/pattern/sparse_mask.h"
 #include "kernels/testing/nightly.h"

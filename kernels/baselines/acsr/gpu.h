@@ -1,7 +1,7 @@
 // The chain on the current GPU.
 #pragma once
 
-#include "kernels/acsr/params.h"
+#include "kernels/baselines/acsr/params.h"
 
 struct CUstream_st;
 

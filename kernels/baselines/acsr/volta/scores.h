@@ -9,8 +9,8 @@
 //    6      S, rounded to fp16, to the rows' values, in whole chunks of 8
 #pragma once
 
-#include "kernels/acsr/block.h"
-#include "kernels/acsr/volta/config.h"
+#include "kernels/baselines/acsr/block.h"
+#include "kernels/baselines/acsr/volta/config.h"
 
 namespace sparkbench::acsr {
 

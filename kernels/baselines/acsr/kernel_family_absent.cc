@@ -1,5 +1,5 @@
 // Linked into libspark_attention only: its callers name no baseline.
-#include "kernels/acsr/kernel_family.h"
+#include "kernels/baselines/acsr/kernel_family.h"
 
 namespace sparkbench::acsr {
 

@@ -1,7 +1,7 @@
 // A block of threads' coordinates, and its copies: rows of a class, wherever they are in memory.
 #pragma once
 
-#include "kernels/acsr/params.h"
+#include "kernels/baselines/acsr/params.h"
 
 namespace sparkbench::acsr {
 

@@ -10,7 +10,7 @@
 #include <tuple>
 #include <vector>
 
-#include "kernels/acsr/test_chain.h"
+#include "kernels/baselines/acsr/test_chain.h"
 #include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/mask/pattern/sparse_mask.h"
 #include "kernels/testing/nightly.h"

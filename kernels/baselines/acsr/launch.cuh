@@ -1,9 +1,9 @@
 // From a row of a table of instances to a compiled kernel, and to its launch.
 #pragma once
 
-#include "kernels/acsr/gpu.h"
-#include "kernels/acsr/softmax.h"
-#include "kernels/acsr/softmax_gradient.h"
+#include "kernels/baselines/acsr/gpu.h"
+#include "kernels/baselines/acsr/softmax.h"
+#include "kernels/baselines/acsr/softmax_gradient.h"
 #include "kernels/machine/cuda_resources.h"
 #include "kernels/machine/gpu.cuh"
 

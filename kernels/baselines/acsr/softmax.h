@@ -8,8 +8,8 @@
 
 #include <cmath>
 
-#include "kernels/acsr/block.h"
-#include "kernels/acsr/softmax_config.h"
+#include "kernels/baselines/acsr/block.h"
+#include "kernels/baselines/acsr/softmax_config.h"
 #include "kernels/tile/log2e.h"
 
 namespace sparkbench::acsr {

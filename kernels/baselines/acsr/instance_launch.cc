@@ -1,11 +1,11 @@
-#include "kernels/acsr/instance_launch.h"
+#include "kernels/baselines/acsr/instance_launch.h"
 
 #include <array>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "kernels/acsr/params.h"
+#include "kernels/baselines/acsr/params.h"
 
 namespace sparkbench::acsr {
 

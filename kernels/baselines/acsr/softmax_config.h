@@ -1,7 +1,7 @@
 // Blocks of R-softmax and of its gradient.
 #pragma once
 
-#include "kernels/acsr/rows.h"
+#include "kernels/baselines/acsr/rows.h"
 
 namespace sparkbench::acsr {
 

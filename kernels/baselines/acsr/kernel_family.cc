@@ -1,4 +1,4 @@
-#include "kernels/acsr/kernel_family.h"
+#include "kernels/baselines/acsr/kernel_family.h"
 
 #include <cstddef>
 #include <memory>
@@ -7,12 +7,12 @@
 #include <string>
 #include <utility>
 
-#include "kernels/acsr/emulated.h"
-#include "kernels/acsr/gpu.h"
-#include "kernels/acsr/instance_table.h"
-#include "kernels/acsr/rows_of_mask.h"
-#include "kernels/acsr/volta/instances.h"
 #include "kernels/base/saturating.h"
+#include "kernels/baselines/acsr/emulated.h"
+#include "kernels/baselines/acsr/gpu.h"
+#include "kernels/baselines/acsr/instance_table.h"
+#include "kernels/baselines/acsr/rows_of_mask.h"
+#include "kernels/baselines/acsr/volta/instances.h"
 #include "kernels/launch/m8n8k4_code.h"
 #include "kernels/launch/prepared_chain.h"
 #include "kernels/mask/mask_spec.h"

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/acsr/rows.h"
+#include "kernels/baselines/acsr/rows.h"
 #include "kernels/problem/attention.h"
 
 namespace sparkbench::acsr {

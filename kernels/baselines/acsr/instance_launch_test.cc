@@ -1,12 +1,12 @@
-#include "kernels/acsr/instance_launch.h"
+#include "kernels/baselines/acsr/instance_launch.h"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 #include <stdexcept>
 
-#include "kernels/acsr/instance_table.h"
-#include "kernels/acsr/params.h"
+#include "kernels/baselines/acsr/instance_table.h"
+#include "kernels/baselines/acsr/params.h"
 #include "kernels/mask/pattern/sparse_mask.h"
 
 namespace sparkbench::acsr {

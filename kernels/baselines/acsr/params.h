@@ -3,8 +3,8 @@
 
 #include <cmath>
 
-#include "kernels/acsr/keys_of_mask.h"
-#include "kernels/acsr/rows_of_mask.h"
+#include "kernels/baselines/acsr/keys_of_mask.h"
+#include "kernels/baselines/acsr/rows_of_mask.h"
 #include "kernels/problem/head_groups.h"
 #include "kernels/problem/tensors.h"
 #include "kernels/tile/chunked_view.h"

@@ -1,7 +1,7 @@
 // Blocks of the three kernels, and what they have in shared memory.
 #pragma once
 
-#include "kernels/acsr/rows.h"
+#include "kernels/baselines/acsr/rows.h"
 #include "kernels/volta/tile/grid_matmul.h"
 #include "kernels/volta/tile/output_tile.h"
 #include "kernels/volta/tile/transposed_product.h"

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "kernels/acsr/params.h"
+#include "kernels/baselines/acsr/params.h"
 #include "kernels/machine/emulated/blocks/launch.h"
 
 namespace sparkbench::acsr {

@@ -8,8 +8,8 @@
 //    4  dV, rounded to fp16, to global memory
 #pragma once
 
-#include "kernels/acsr/block.h"
-#include "kernels/acsr/volta/config.h"
+#include "kernels/baselines/acsr/block.h"
+#include "kernels/baselines/acsr/volta/config.h"
 
 namespace sparkbench::acsr {
 

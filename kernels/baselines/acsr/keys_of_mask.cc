@@ -1,10 +1,10 @@
-#include "kernels/acsr/keys_of_mask.h"
+#include "kernels/baselines/acsr/keys_of_mask.h"
 
 #include <algorithm>
 #include <cstring>
 
-#include "kernels/acsr/rows_of_mask.h"
 #include "kernels/base/ceil_divide.h"
+#include "kernels/baselines/acsr/rows_of_mask.h"
 #include "kernels/mask/key_mask.h"
 
 namespace sparkbench::acsr {

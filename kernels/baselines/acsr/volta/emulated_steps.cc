@@ -1,11 +1,11 @@
-#include "kernels/acsr/emulated_steps.h"
+#include "kernels/baselines/acsr/emulated_steps.h"
 
-#include "kernels/acsr/softmax.h"
-#include "kernels/acsr/softmax_gradient.h"
-#include "kernels/acsr/volta/instances.h"
-#include "kernels/acsr/volta/key_gradient.h"
-#include "kernels/acsr/volta/output.h"
-#include "kernels/acsr/volta/scores.h"
+#include "kernels/baselines/acsr/softmax.h"
+#include "kernels/baselines/acsr/softmax_gradient.h"
+#include "kernels/baselines/acsr/volta/instances.h"
+#include "kernels/baselines/acsr/volta/key_gradient.h"
+#include "kernels/baselines/acsr/volta/output.h"
+#include "kernels/baselines/acsr/volta/scores.h"
 #include "kernels/machine/emulated/machine.h"
 
 namespace sparkbench::acsr {

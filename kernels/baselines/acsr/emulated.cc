@@ -1,4 +1,4 @@
-#include "kernels/acsr/emulated.h"
+#include "kernels/baselines/acsr/emulated.h"
 
 #include <algorithm>
 #include <array>
@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/acsr/emulated_steps.h"
-#include "kernels/acsr/head_dims.h"
+#include "kernels/baselines/acsr/emulated_steps.h"
+#include "kernels/baselines/acsr/head_dims.h"
 #include "kernels/launch/pass_regions.h"
 
 namespace sparkbench::acsr {

@@ -5,8 +5,8 @@
 //    2  dS = P (dP - D), rounded to fp16; 0 where a place is not seen, since P is
 #pragma once
 
-#include "kernels/acsr/block.h"
-#include "kernels/acsr/softmax_config.h"
+#include "kernels/baselines/acsr/block.h"
+#include "kernels/baselines/acsr/softmax_config.h"
 
 namespace sparkbench::acsr {
 

@@ -1,10 +1,10 @@
-#include "kernels/acsr/gpu.h"
+#include "kernels/baselines/acsr/gpu.h"
 
-#include "kernels/acsr/launch.cuh"
-#include "kernels/acsr/volta/instances.h"
-#include "kernels/acsr/volta/key_gradient.h"
-#include "kernels/acsr/volta/output.h"
-#include "kernels/acsr/volta/scores.h"
+#include "kernels/baselines/acsr/launch.cuh"
+#include "kernels/baselines/acsr/volta/instances.h"
+#include "kernels/baselines/acsr/volta/key_gradient.h"
+#include "kernels/baselines/acsr/volta/output.h"
+#include "kernels/baselines/acsr/volta/scores.h"
 
 namespace sparkbench::acsr {
 

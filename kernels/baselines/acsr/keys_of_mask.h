@@ -4,12 +4,12 @@
 #include <cstddef>
 #include <vector>
 
-#include "kernels/acsr/rows.h"
+#include "kernels/baselines/acsr/rows.h"
 #include "kernels/problem/attention.h"
 
 namespace sparkbench::acsr {
 
-class MaskRows;  // kernels/acsr/rows_of_mask.h
+class MaskRows;  // kernels/baselines/acsr/rows_of_mask.h
 
 /// Each key is in one block of its class, whether or not a row sees it.
 class MaskKeys {

@@ -4,9 +4,9 @@
 // tensors lack are zeros in shared memory.
 #pragma once
 
-#include "kernels/acsr/head_dims.h"
-#include "kernels/acsr/softmax_config.h"
-#include "kernels/acsr/volta/config.h"
+#include "kernels/baselines/acsr/head_dims.h"
+#include "kernels/baselines/acsr/softmax_config.h"
+#include "kernels/baselines/acsr/volta/config.h"
 
 namespace sparkbench::acsr {
 

@@ -1,4 +1,4 @@
-#include "kernels/acsr/rows_of_mask.h"
+#include "kernels/baselines/acsr/rows_of_mask.h"
 
 #include <gtest/gtest.h>
 

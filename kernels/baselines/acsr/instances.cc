@@ -1,6 +1,6 @@
-#include "kernels/acsr/volta/instances.h"
+#include "kernels/baselines/acsr/volta/instances.h"
 
-#include "kernels/acsr/instance_table.h"
+#include "kernels/baselines/acsr/instance_table.h"
 
 namespace sparkbench::acsr {
 namespace {
