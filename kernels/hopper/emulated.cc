@@ -254,14 +254,8 @@ EmulationReport run(const std::vector<Step>& plan, const PlanRequest& request,
 
 }  // namespace
 
-EmulationReport emulate_forward(const PlanRequest& request, const EmulationOptions& options,
-                                std::span<const SampleTile> tiles) {
-  HostWorkspace workspace;
-  return run(plan(request, workspace), request, options, {{tiles.begin(), tiles.end()}, {}});
-}
-
-EmulationReport emulate_backward(const PlanRequest& request, const EmulationOptions& options,
-                                 const BackwardSample& sample) {
+EmulationReport emulate(const PlanRequest& request, const EmulationOptions& options,
+                        const BackwardSample& sample) {
   HostWorkspace workspace;
   return run(plan(request, workspace), request, options, sample);
 }

@@ -12,16 +12,13 @@
 namespace sparkbench::hopper {
 
 /// Host pointers, for_emulated_device() (kernels/launch/run_emulated.h). The problem may have a
-/// pattern, but no strided views (kernels/strided/passes_emulated.h). `tiles` names the query tiles
-/// to compute, those of varlen sequences by the batch entry that a sequence is; empty means all.
-/// Other rows of their blocks are computed too; all others are neither read nor written.
-EmulationReport emulate_forward(const PlanRequest& request, const EmulationOptions& options,
-                                std::span<const SampleTile> tiles);
-
-/// For a sample, computes dQ of its query tiles and dK and dV of its key tiles, and whatever else
-/// their blocks have. Of varlen sequences whose dQ is summed it computes the sampled ones whole.
-EmulationReport emulate_backward(const PlanRequest& request, const EmulationOptions& options,
-                                 const BackwardSample& sample);
+/// pattern, but no strided views (kernels/strided/passes_emulated.h). Forward, the sample names the
+/// query tiles to compute, those of varlen sequences by the batch entry that a sequence is.
+/// Backward it computes dQ of its query tiles and dK and dV of its key tiles; of varlen sequences
+/// whose dQ is summed, the sampled ones whole. Whatever else the blocks have is computed too; all
+/// other rows are neither read nor written.
+EmulationReport emulate(const PlanRequest& request, const EmulationOptions& options,
+                        const BackwardSample& sample);
 
 /// The same of a dense forward pass, and of a dense or varlen backward pass, of such a form.
 EmulationReport emulate_forward(const PlanRequest& request, const EmulationOptions& options,

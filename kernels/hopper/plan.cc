@@ -137,21 +137,11 @@ void read_rows(const QueryRows& rows, Step& step) {
   step.writes.push_back(rows.sums);
 }
 
-/// The block-sparse instances of a pass, in the order of its lists: a backward one's of keys, then
-/// of queries.
-std::vector<const KernelInstance*> listed_instances(const Problem& dense, Pass pass) {
-  const auto instance = [&](std::string_view of_pass, int products) {
-    return &instance_for(wish_of(dense, of_pass, products, BlockSource::kBlockSparse));
-  };
-  if (pass == Pass::kForward) return {instance("fwd", kForwardProducts)};
-  return {instance("bwd", kKeyProducts), instance("bwd-dq", kDqProducts)};
-}
-
 std::vector<Step> sparse_forward(const PlanRequest& request, Workspace& workspace) {
   const Problem dense = without_pattern(request.problem);
   const PlanRequest of_dense = request.of(dense);
   Steps steps(of_dense);
-  const ListedBlocks blocks(*listed_instances(dense, Pass::kForward)[0], of_dense,
+  const ListedBlocks blocks(*listed_instances(of_dense, Pass::kForward)[0], of_dense,
                             *request.problem.sparse, request.first_list);
   const int rows = blocks.part_rows();
   const ForwardParts parts = take_forward_parts(dense, rows, workspace);
@@ -174,7 +164,7 @@ std::vector<Step> sparse_backward(const PlanRequest& request, Workspace& workspa
   const Problem dense = without_pattern(request.problem);
   const PlanRequest of_dense = request.of(dense);
   Steps steps(of_dense);
-  const auto instances = listed_instances(dense, Pass::kBackward);
+  const auto instances = listed_instances(of_dense, Pass::kBackward);
   const SparseMask& mask = *request.problem.sparse;
   const ListedBlocks keys(*instances[0], of_dense, mask, request.first_list),
       queries(*instances[1], of_dense, mask, request.first_list + 1);
@@ -242,12 +232,12 @@ PassesWorkspace views_workspace(const PlanRequest& request, Pass pass) {
 
 }  // namespace
 
-std::vector<SparseListKind> list_kinds(const Problem& problem, Pass pass) {
-  std::vector<SparseListKind> kinds;
-  for (const KernelInstance* const instance : listed_instances(problem, pass)) {
-    kinds.push_back(list_kind_of(*instance));
-  }
-  return kinds;
+std::vector<const KernelInstance*> listed_instances(const PlanRequest& request, Pass pass) {
+  const auto instance = [&](std::string_view of_pass, int products) {
+    return &instance_for(wish_of(request.problem, of_pass, products, BlockSource::kBlockSparse));
+  };
+  if (pass == Pass::kForward) return {instance("fwd", kForwardProducts)};
+  return {instance("bwd", kKeyProducts), instance("bwd-dq", kDqProducts)};
 }
 
 WorkListKind work_list_kind(const KernelInstance& instance) {

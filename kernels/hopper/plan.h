@@ -3,7 +3,6 @@
 
 #include <vector>
 
-#include "kernels/block_sparse/sparse_lists.h"
 #include "kernels/hopper/dq_form.h"
 #include "kernels/hopper/row_form.h"
 #include "kernels/launch/plan.h"
@@ -24,7 +23,8 @@ std::vector<Step> varlen_backward_plan(const PlanRequest& request, DqForm dq, Wo
 /// The list that an instance takes of varlen sequences.
 WorkListKind work_list_kind(const KernelInstance& instance);
 
-/// The lists that a pattern's pass takes: a backward one those of keys, then those of queries.
-std::vector<SparseListKind> list_kinds(const Problem& problem, Pass pass);
+/// The instances of a pattern's pass that take lists, in the order of its lists: a backward one's
+/// of keys, then of queries.
+std::vector<const KernelInstance*> listed_instances(const PlanRequest& request, Pass pass);
 
 }  // namespace sparkbench::hopper

@@ -10,6 +10,7 @@
 #include "kernels/hopper/emulated.h"
 #include "kernels/launch/run_emulated.h"
 #include "kernels/registry.h"
+#include "kernels/strided/kernel_passes.h"
 #include "kernels/testing/test_options.h"
 #include "kernels/testing/test_shifted_scores.h"
 
@@ -61,14 +62,14 @@ class EmulatedPasses {
   }
   Passes run_packed(const PackedCase& made) const {
     PackedRows rows(made);
-    expect_no_findings(kernel_.packed.emulate_forward(made.problem, made.lengths(),
-                                                      made.tensors(rows), options_, {}));
+    expect_no_findings(emulate_packed_forward(kernel_, made.problem, made.lengths(),
+                                              made.tensors(rows), options_, {}));
     PackedGradients gradients(made);
     const auto tensors = made.tensors(rows, gradients);
     const PackedLengths lengths = made.lengths();
     expect_no_findings(dq_ ? emulate_form(made.problem, tensors, &lengths)
-                           : kernel_.packed.emulate_backward(made.problem, made.lengths(), tensors,
-                                                             options_, is_deterministic_, {}));
+                           : emulate_packed_backward(kernel_, made.problem, made.lengths(), tensors,
+                                                     options_, is_deterministic_, {}));
     return {rows.o, gradients.dq, gradients.dk, gradients.dv, rows.lse};
   }
 
@@ -85,7 +86,7 @@ class ShiftedScores : public testing::TestWithParam<Variant> {
   bool serves(const Problem& problem) const {
     if (GetParam().dq && problem.head_dim > 128) return false;
     const std::size_t shared_bytes = options_of(kernel()).shared_bytes_per_block;
-    return bool{kernel().supports(problem, {is_hopper() ? 90 : 70, shared_bytes, true})};
+    return bool{kernel().supports(problem, {is_hopper() ? 90 : 70, shared_bytes, true}, false)};
   }
   /// FP16 sums hold a score of 8000 to within 4: there the demand is that results are finite.
   double tolerance() const { return kernel().accumulator == Accumulator::kFp32 ? 0x1p-6 : 1e9; }

@@ -15,6 +15,7 @@
 #include "kernels/baselines/acsr/test_chain.h"
 #include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/mask/pattern/sparse_mask.h"
+#include "kernels/strided/kernel_passes.h"
 #include "kernels/testing/nightly.h"
 #include "reference/exact/exact.h"
 #include "reference/exact/exact_backward.h"
@@ -74,8 +75,8 @@ Outputs run(const Case& of, EmulationOptions options = {}, const BackwardSample&
               std::vector<Half>(of.problem.k_elements(), kUntouched),
               std::vector<Half>(of.problem.k_elements(), kUntouched),
               {}};
-  out.report = chain().backward.emulate(
-      of.problem,
+  out.report = emulate_backward(
+      chain(), of.problem,
       contiguous_tensors(of.problem, of.inputs.q.data(), of.inputs.k.data(), of.inputs.v.data(),
                          of.forward.o.data(), of.d_o.data(), of.forward.lse.data(), out.dq.data(),
                          out.dk.data(), out.dv.data()),
@@ -198,12 +199,13 @@ TEST(AcsrKeys, AreInBlocksWithTheirRows) {
 TEST(AcsrBackwardSupport, HasTwoValuesOfEachPair) {
   const Problem problem = problem_of("full", 128, 64, 64);
   const std::uint64_t values = 4 * 128 * 64 * 2, rows = 128 * 16, blocks = 32, keys = 32;
-  EXPECT_EQ(chain().workspace_bytes(problem, Pass::kBackward, false),
+  EXPECT_EQ(workspace_bytes(chain(), problem, Pass::kBackward, false),
             2 * values + rows + blocks + keys);
   const Problem turns = problem_of("full/causal", 64, 64, 64);
   EXPECT_EQ(
       chain()
-          .supports(turns, {.sm = 70, .shared_bytes_per_block = 96 << 10, .is_emulated = true})
+          .supports(turns, {.sm = 70, .shared_bytes_per_block = 96 << 10, .is_emulated = true},
+                    false)
           .why_not,
       "patterns by turns where heads share keys");
 }

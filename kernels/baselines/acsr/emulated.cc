@@ -223,16 +223,12 @@ class EmulatedBackward : public EmulatedChain {
 
 }  // namespace
 
-EmulationReport emulate_forward(const Problem& problem, const ForwardTensors& tensors,
-                                const EmulationOptions& options,
-                                std::span<const SampleTile> tiles) {
-  return EmulatedForward(problem, options).run(tensors, tiles);
-}
-
-EmulationReport emulate_backward(const Problem& problem, const BackwardTensors& tensors,
-                                 const EmulationOptions& options, bool /*is_deterministic*/,
-                                 const BackwardSample& sample) {
-  return EmulatedBackward(problem, options).run(tensors, sample);
+EmulationReport emulate(const PlanRequest& request, const EmulationOptions& options,
+                        const BackwardSample& sample) {
+  const Problem& problem = request.problem;
+  return request.forward != nullptr
+             ? EmulatedForward(problem, options).run(*request.forward, sample.query_tiles)
+             : EmulatedBackward(problem, options).run(*request.backward, sample);
 }
 
 }  // namespace sparkbench::acsr

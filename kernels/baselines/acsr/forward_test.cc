@@ -13,6 +13,7 @@
 #include "kernels/baselines/acsr/test_chain.h"
 #include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/mask/pattern/sparse_mask.h"
+#include "kernels/strided/kernel_passes.h"
 #include "kernels/testing/nightly.h"
 #include "reference/error_metrics.h"
 #include "reference/exact/exact.h"
@@ -36,11 +37,11 @@ Outputs run(const Problem& problem, const OwnedInputs& inputs, EmulationOptions 
   Outputs outputs;
   outputs.o.assign(problem.q_elements(), kUntouched);
   outputs.lse.assign(problem.lse_elements(), -7.0f);
-  outputs.report = chain().forward.emulate(
-      problem,
-      contiguous_tensors(problem, inputs.q.data(), inputs.k.data(), inputs.v.data(),
-                         outputs.o.data(), outputs.lse.data()),
-      options, tiles);
+  outputs.report =
+      emulate_forward(chain(), problem,
+                      contiguous_tensors(problem, inputs.q.data(), inputs.k.data(), inputs.v.data(),
+                                         outputs.o.data(), outputs.lse.data()),
+                      options, tiles);
   return outputs;
 }
 
@@ -228,7 +229,7 @@ TEST(AcsrForwardTensors, MayBeStrided) {
                                strided(k.data(), problem.seqlen_k, problem.heads_k),
                                strided(v.data(), problem.seqlen_k, problem.heads_k),
                                strided(o.data(), problem.seqlen_q, problem.heads), got.lse.data()};
-  expect_clean(chain().forward.emulate(problem, tensors, {.profile = &chain_profile()}, {}));
+  expect_clean(emulate_forward(chain(), problem, tensors, {.profile = &chain_profile()}, {}));
   EXPECT_EQ(spread(want.o, problem.seqlen_q, problem.heads).size(), o.size());
   const auto view = strided(o.data(), problem.seqlen_q, problem.heads);
   for (const QueryRow& row : all_rows(problem)) {
@@ -255,7 +256,7 @@ TEST(AcsrForwardBits, AreOfTheBytesOfTheAlgorithm) {
 
 std::string why_not(const Problem& problem, int sm = 70) {
   return chain()
-      .supports(problem, {.sm = sm, .shared_bytes_per_block = 96 << 10, .is_emulated = true})
+      .supports(problem, {.sm = sm, .shared_bytes_per_block = 96 << 10, .is_emulated = true}, false)
       .why_not;
 }
 
@@ -280,9 +281,9 @@ TEST(AcsrSupportOfGpus, IsOfThoseThatHaveTheInstruction) {
 TEST(AcsrWorkspace, IsTheValuesAndTheRows) {
   const Problem problem = problem_of("full", 128, 64, 64);
   const std::uint64_t values = 4 * 128 * 64 * 2, rows = 128 * 16, blocks = 32;
-  EXPECT_EQ(chain().workspace_bytes(problem, Pass::kForward, false), values + rows + blocks);
+  EXPECT_EQ(workspace_bytes(chain(), problem, Pass::kForward, false), values + rows + blocks);
   EXPECT_EQ(
-      chain().workspace_bytes(problem_of("sink:2+window:4", 64, 64, 64), Pass::kForward, false),
+      workspace_bytes(chain(), problem_of("sink:2+window:4", 64, 64, 64), Pass::kForward, false),
       0u);
 }
 

@@ -13,6 +13,7 @@
 #include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/mask/pattern/sparse_mask.h"
 #include "kernels/registry.h"
+#include "kernels/strided/kernel_passes.h"
 #include "kernels/testing/test_gpu.h"
 #include "reference/inputs/inputs.h"
 
@@ -41,16 +42,15 @@ Outputs run_emulated(const AttentionKernel& chain, const Case& of) {
   Outputs out(of.problem);
   const OwnedInputs& inputs = of.inputs;
   const EmulationOptions options{.profile = &native_profile(chain.instruction)};
-  chain.forward.emulate(of.problem,
-                        contiguous_tensors(of.problem, inputs.q.data(), inputs.k.data(),
-                                           inputs.v.data(), out.o.data(), out.lse.data()),
-                        options, {});
-  chain.backward.emulate(
-      of.problem,
-      contiguous_tensors(of.problem, inputs.q.data(), inputs.k.data(), inputs.v.data(),
-                         out.o.data(), of.d_o.data(), out.lse.data(), out.dq.data(), out.dk.data(),
-                         out.dv.data()),
-      options, true, {});
+  emulate_forward(chain, of.problem,
+                  contiguous_tensors(of.problem, inputs.q.data(), inputs.k.data(), inputs.v.data(),
+                                     out.o.data(), out.lse.data()),
+                  options, {});
+  emulate_backward(chain, of.problem,
+                   contiguous_tensors(of.problem, inputs.q.data(), inputs.k.data(), inputs.v.data(),
+                                      out.o.data(), of.d_o.data(), out.lse.data(), out.dq.data(),
+                                      out.dk.data(), out.dv.data()),
+                   options, true, {});
   return out;
 }
 

@@ -35,7 +35,8 @@ std::string why_no_acsr(const Problem& problem) {
   }
 }
 
-Support supports(const Problem& problem, const KernelDevice& device) {
+Support supports(const Problem& problem, const KernelDevice& device, bool is_varlen) {
+  if (is_varlen) return {"sequences of several lengths"};
   if (device.sm < traits_of(MmaInstruction::kM8n8k4).first_sm) {
     return {"compute capabilities below 7.0"};
   }
@@ -69,7 +70,7 @@ std::uint64_t kept_bytes(const Problem& problem, const MaskRows& rows, Pass pass
   return pass == Pass::kForward ? values : saturating_sum({values, values});
 }
 
-std::uint64_t workspace_bytes(const Problem& problem, Pass pass, bool /*is_deterministic*/) {
+std::uint64_t workspace_bytes(const Problem& problem, Pass pass) {
   if (!why_no_acsr(problem).empty()) return 0;  // it is not computed
   const MaskRows rows(problem);
   const std::uint64_t of_keys = pass == Pass::kForward ? 0 : MaskKeys(problem, rows).bytes();
@@ -133,11 +134,8 @@ constexpr AttentionKernel kKernels[] = {
      .accumulator = Accumulator::kFp32,
      .instruction = MmaInstruction::kM8n8k4,
      .supports = supports,
-     .workspace_bytes = workspace_bytes,
-     .forward = {emulate_forward},
-     .backward = {emulate_backward},
-     .packed = {},
-     .chain = {kPrepare},
+     .emulate = emulate,
+     .chain = {kPrepare, workspace_bytes},
      .is_baseline = true},
 };
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/registry.h"
+#include "kernels/strided/kernel_passes.h"
 #include "kernels/volta/backward/workspace.h"
 
 namespace sparkbench::volta {
@@ -181,8 +182,8 @@ TEST(VoltaRelayPlan, HasSlotsForBlocksAtOnce) {
 
 TEST(VoltaRelayPlan, NeedsLessMemoryThanSumsOfAllQueries) {
   const auto bytes_of = [](const Problem& problem, bool is_deterministic) {
-    return find_attention_kernel("volta-fp32acc")
-        ->workspace_bytes(problem, Pass::kBackward, is_deterministic);
+    return workspace_bytes(*find_attention_kernel("volta-fp32acc"), problem, Pass::kBackward,
+                           is_deterministic);
   };
   Problem problem = long_problem(MaskSpec::window(128));
   EXPECT_EQ(bytes_of(problem, false), statistics_bytes(problem) + 512 * (32 * 64 * 4 + 4));
