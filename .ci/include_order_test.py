@@ -104,7 +104,7 @@ def self_check():
     assert why_wrong("kernels/volta/forward/steps.h", "kernels/volta/dispatch.h")
     assert not why_wrong("kernels/volta/dispatch.h", "kernels/volta/forward/steps.h")
     assert not why_wrong("kernels/volta/backward/block.h", "kernels/volta/padding.h")
-    assert not why_wrong("kernels/acsr/volta/config.h", "kernels/volta/tile/quad_grid.h")
+    assert not why_wrong("kernels/baselines/acsr/volta/config.h", "kernels/volta/tile/quad_grid.h")
     assert why_wrong("kernels/mask/key_mask.h", "kernels/problem/attention.h")
     assert why_wrong("kernels/tile/mask.h", "kernels/launch/attention_kernel.h")
     assert why_wrong("kernels/registry.h", "kernels/mask/test_masks.h")

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "kernels/acsr/kernel_family.h"
+#include "kernels/baselines/acsr/kernel_family.h"
 #include "kernels/hopper/kernel_family.h"
 #include "kernels/volta/kernel_family.h"
 

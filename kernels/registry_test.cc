@@ -1,4 +1,5 @@
 #include "kernels/registry.h"
+#include "kernels/strided/kernel_passes.h"
 
 #include <gtest/gtest.h>
 
@@ -39,7 +40,7 @@ TEST(Registry, NamesEachInstanceAfterItsKernel) {
 
 TEST(Registry, CanEmulateEveryKernel) {
   for (const AttentionKernel& kernel : attention_kernels()) {
-    EXPECT_NE(kernel.forward.emulate, nullptr) << kernel.name;
+    EXPECT_NE(kernel.emulate, nullptr) << kernel.name;
   }
 }
 
@@ -57,55 +58,56 @@ TEST(Registry, HasFusedKernelsOfBothPasses) {
 TEST(VoltaWorkspace, IsLinearInTheSequence) {
   const AttentionKernel& kernel = kernel_named("volta-fp32acc");
   Problem problem{.batch = 2, .heads = 3, .seqlen_q = 1024, .seqlen_k = 1024, .head_dim = 64};
-  const std::uint64_t bytes = kernel.workspace_bytes(problem, Pass::kBackward, false);
+  const std::uint64_t bytes = workspace_bytes(kernel, problem, Pass::kBackward, false);
   EXPECT_EQ(bytes, 2u * 3 * 1024 * (64 + 2) * 4);
-  EXPECT_EQ(kernel.workspace_bytes(problem, Pass::kForwardBackward, false), bytes);
-  EXPECT_EQ(kernel.workspace_bytes(problem, Pass::kBackward, true), 2u * 3 * 1024 * 2 * 4);
-  EXPECT_EQ(kernel.workspace_bytes(problem, Pass::kForward, false), 0u);
+  EXPECT_EQ(workspace_bytes(kernel, problem, Pass::kForwardBackward, false), bytes);
+  EXPECT_EQ(workspace_bytes(kernel, problem, Pass::kBackward, true), 2u * 3 * 1024 * 2 * 4);
+  EXPECT_EQ(workspace_bytes(kernel, problem, Pass::kForward, false), 0u);
   problem.seqlen_q *= 2;
-  EXPECT_EQ(kernel.workspace_bytes(problem, Pass::kBackward, false), 2 * bytes);
+  EXPECT_EQ(workspace_bytes(kernel, problem, Pass::kBackward, false), 2 * bytes);
 }
 
 TEST(VoltaWorkspace, HasSumsOfWholeColumnBlocks) {
   const AttentionKernel& kernel = kernel_named("volta-fp32acc");
   Problem problem{.seqlen_q = 640, .seqlen_k = 640, .head_dim = 40};
-  EXPECT_EQ(kernel.workspace_bytes(problem, Pass::kBackward, false), 640u * (64 + 2) * 4);
+  EXPECT_EQ(workspace_bytes(kernel, problem, Pass::kBackward, false), 640u * (64 + 2) * 4);
   // With a dQ semaphore (kernels/volta/backward/relay_plan.h), one more word for each of the four
   // steps of 32 queries.
   problem.seqlen_q = problem.seqlen_k = 128;
-  EXPECT_EQ(kernel.workspace_bytes(problem, Pass::kBackward, false), 128u * (64 + 2) * 4 + 4u * 4);
+  EXPECT_EQ(workspace_bytes(kernel, problem, Pass::kBackward, false), 128u * (64 + 2) * 4 + 4u * 4);
 }
 
 TEST(VoltaWorkspace, SaturatesBeyond64Bits) {
   const Problem problem{
       .batch = 1 << 24, .heads = 1 << 24, .seqlen_q = 1 << 24, .seqlen_k = 1, .head_dim = 64};
-  EXPECT_EQ(kernel_named("volta-fp32acc").workspace_bytes(problem, Pass::kBackward, false),
+  EXPECT_EQ(workspace_bytes(kernel_named("volta-fp32acc"), problem, Pass::kBackward, false),
             ~std::uint64_t{0});
 }
 
 TEST(VoltaSupport, SaysWhichHeadDimsItLacks) {
   const AttentionKernel& kernel = kernel_named("volta-fp32acc");
   Problem problem;
-  EXPECT_TRUE(kernel.supports(problem, kV100));
+  EXPECT_TRUE(kernel.supports(problem, kV100, false));
   for (const int head_dim : {96, 136, 256}) {
     problem.head_dim = head_dim;
-    EXPECT_TRUE(kernel.supports(problem, kV100));
+    EXPECT_TRUE(kernel.supports(problem, kV100, false));
   }
   for (const int head_dim : {4, 100, 264}) {
     problem.head_dim = head_dim;
-    EXPECT_EQ(kernel.supports(problem, kV100).why_not,
+    EXPECT_EQ(kernel.supports(problem, kV100, false).why_not,
               "head_dim " + std::to_string(head_dim) + " (multiples of 8 up to 256 are supported)");
   }
 }
 
 TEST(VoltaSupport, DependsOnTheDevice) {
   const AttentionKernel& kernel = kernel_named("volta-fp32acc");
-  EXPECT_TRUE(kernel.supports({}, kH100));
-  EXPECT_EQ(kernel.supports({.head_dim = 160}, {75, 64 << 10, true}).why_not,
+  EXPECT_TRUE(kernel.supports({}, kH100, false));
+  EXPECT_EQ(kernel.supports({.head_dim = 160}, {75, 64 << 10, true}, false).why_not,
             "head_dim 160 with less than 96 KiB of shared memory a block (multiples of 8 up to 128 "
             "are supported)");
-  EXPECT_EQ(kernel.supports({}, {61, 96 << 10, true}).why_not, "compute capabilities below 7.0");
-  EXPECT_EQ(kernel.supports({}, {75, 48 << 10, true}).why_not,
+  EXPECT_EQ(kernel.supports({}, {61, 96 << 10, true}, false).why_not,
+            "compute capabilities below 7.0");
+  EXPECT_EQ(kernel.supports({}, {75, 48 << 10, true}, false).why_not,
             "blocks of less than 64 KiB of shared memory");
 }
 

@@ -8,6 +8,7 @@
 #include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
 #include "kernels/registry.h"
+#include "kernels/strided/kernel_passes.h"
 #include "reference/inputs/inputs.h"
 
 namespace sparkbench {
@@ -24,10 +25,10 @@ void emulate_one_head(benchmark::State& state, std::string_view name, bool detec
   std::uint64_t mma = 0;
   for (auto _ : state) {
     EmulationReport report =
-        kernel.forward.emulate(problem,
-                               contiguous_tensors(problem, inputs.q.data(), inputs.k.data(),
-                                                  inputs.v.data(), o.data(), lse.data()),
-                               options, {});
+        emulate_forward(kernel, problem,
+                        contiguous_tensors(problem, inputs.q.data(), inputs.k.data(),
+                                           inputs.v.data(), o.data(), lse.data()),
+                        options, {});
     mma += 4u * 512 * 512 * 64 / 2048;
     benchmark::DoNotOptimize(report.host_seconds);
   }

@@ -15,6 +15,7 @@
 #include "kernels/jit/device_sights.h"
 #include "kernels/launch/prepared_chain.h"
 #include "kernels/launch/run_gpu.h"
+#include "kernels/strided/kernel_passes.h"
 
 namespace sparkbench {
 
@@ -35,12 +36,9 @@ Support FusedKernel::supports(const Problem& problem, Pass pass) const {
                     kernel_.name, traits.name, device_.sm / 10, device_.sm % 10,
                     emulated_device_between(traits.first_sm, traits.last_sm))};
   }
-  if (problem.lengths && kernel_.packed.supports == nullptr) {
-    return {fmt::format("{} does not support sequences of several lengths", kernel_.name)};
-  }
   const bool is_chain = kernel_.chain.prepare != nullptr;
-  const Support support = problem.lengths ? kernel_.packed.supports(problem.packed(), device_)
-                                          : kernel_.supports(problem, device_);
+  const Support support = kernel_.supports(problem.lengths ? problem.packed() : problem, device_,
+                                           problem.lengths != nullptr);
   if (!support) return {fmt::format("{} does not support {}", kernel_.name, support.why_not)};
   if (!device_.is_emulated && !is_chain && !kernel_.has_gpu_code) {
     return {fmt::format("{} runs on emulated devices only", kernel_.name)};
@@ -53,13 +51,9 @@ Support FusedKernel::supports(const Problem& problem, Pass pass) const {
 
 std::uint64_t FusedKernel::workspace_bytes(const Problem& problem, Pass pass,
                                            bool is_deterministic) const {
-  if (!problem.lengths) return kernel_.workspace_bytes(problem, pass, is_deterministic);
-  if (kernel_.packed.workspace_bytes == nullptr) return 0;  // for an unsupported pass
-  const auto of = [&](Pass each) {
-    return kernel_.packed.workspace_bytes(problem.packed(), problem.batch, each, is_deterministic);
-  };
-  if (pass != Pass::kForwardBackward) return of(pass);
-  return std::max(of(Pass::kForward), of(Pass::kBackward));  // one after the other
+  return problem.lengths ? packed_workspace_bytes(kernel_, problem.packed(), problem.batch, pass,
+                                                  is_deterministic)
+                         : sparkbench::workspace_bytes(kernel_, problem, pass, is_deterministic);
 }
 
 const ArithmeticProfile& FusedKernel::arithmetic() const {
@@ -124,7 +118,7 @@ Prepared FusedKernel::prepare_plan(const GpuWork& work) const {
     if (work.problem.lengths) request.lengths = &work.lengths;
     if (seen.sparse) {
       const auto lists =
-          std::make_shared<const PatternLists>(kernel_.sparse_lists(seen, pass, is_deterministic));
+          std::make_shared<const PatternLists>(sparse_lists(kernel_, seen, pass, is_deterministic));
       std::vector<std::byte> bytes(lists->bytes());
       lists->write(bytes.data());
       const std::shared_ptr<void> memory = work.upload(bytes);

@@ -8,6 +8,7 @@
 #include "kernels/block_sparse/pattern_lists.h"
 #include "kernels/launch/serving_instance.h"
 #include "kernels/registry.h"
+#include "kernels/strided/kernel_passes.h"
 #include "kernels/strided/pattern_launches.h"
 #include "kernels/volta/short_blocks.h"
 
@@ -146,11 +147,11 @@ TileCounts count_of_passes(const AttentionKernel& kernel, const PatternLists& li
 }  // namespace
 
 bool add_pattern_plan(const AttentionKernel& kernel, const Problem& problem, MaskWork& work) {
-  if (!problem.sparse || kernel.sparse_lists == nullptr) return false;
+  if (!problem.sparse || kernel.listed_instances == nullptr) return false;
   const KernelInstance* const instance = forward_instance(kernel, problem, true);
   if (instance == nullptr) return false;
   const auto start = std::chrono::steady_clock::now();
-  const PatternLists lists = kernel.sparse_lists(problem, Pass::kForward, false);
+  const PatternLists lists = sparse_lists(kernel, problem, Pass::kForward, false);
   const std::chrono::duration<double, std::micro> us = std::chrono::steady_clock::now() - start;
   const TileShape shape(*instance);
   TileCounts all;

@@ -4,6 +4,8 @@
 #include <limits>
 #include <utility>
 
+#include "kernels/strided/kernel_passes.h"
+
 namespace sparkbench {
 namespace {
 
@@ -20,11 +22,11 @@ EmulationReport run_forward(const AttentionKernel& kernel, const EmulationOption
                               outputs.o.data(), outputs.lse.data());
   };
   if (!problem.lengths) {
-    return kernel.forward.emulate(problem, tensors(problem), options, data.plan().tiles);
+    return emulate_forward(kernel, problem, tensors(problem), options, data.plan().tiles);
   }
   const Problem packed = problem.packed();
-  return kernel.packed.emulate_forward(packed, packed_lengths(problem), tensors(packed), options,
-                                       data.plan().tiles);
+  return emulate_packed_forward(kernel, packed, packed_lengths(problem), tensors(packed), options,
+                                data.plan().tiles);
 }
 
 /// The rows that a forward pass over the plan's tiles computes: all, or a sample.
@@ -66,11 +68,11 @@ EmulationReport run_backward(const AttentionKernel& kernel, const EmulationOptio
   const BackwardSample& sample = work.gradients->plan().sample;
   const bool is_deterministic = work.options.is_deterministic;
   if (!problem.lengths) {
-    return kernel.backward.emulate(problem, tensors(problem), options, is_deterministic, sample);
+    return emulate_backward(kernel, problem, tensors(problem), options, is_deterministic, sample);
   }
   const Problem packed = problem.packed();
-  return kernel.packed.emulate_backward(packed, packed_lengths(problem), tensors(packed), options,
-                                        is_deterministic, sample);
+  return emulate_packed_backward(kernel, packed, packed_lengths(problem), tensors(packed), options,
+                                 is_deterministic, sample);
 }
 
 }  // namespace

@@ -9,6 +9,7 @@
 
 #include "kernels/jit/device_sights.h"
 #include "kernels/mask/pattern/zones_file.h"
+#include "kernels/strided/kernel_passes.h"
 #include "kernels/strided/pass_dropout.h"
 
 namespace sparkbench {
@@ -132,7 +133,7 @@ std::shared_ptr<const PassLists> PreparedMask::lists(const AttentionKernel& kern
   const std::lock_guard lock(mutex_);  // another thread that asks for the same waits for it
   std::shared_ptr<const PassLists>& made = lists_[launch];
   if (made != nullptr) return made;
-  PatternLists lists = kernel.sparse_lists(seen, pass, is_deterministic);
+  PatternLists lists = sparse_lists(kernel, seen, pass, is_deterministic);
   std::vector<std::byte> bytes(lists.bytes());
   lists.write(bytes.data());
   std::shared_ptr<const void> memory = copy(bytes);

@@ -15,6 +15,7 @@
 #include "kernels/api/gpu.h"
 #include "kernels/api/status.h"
 #include "kernels/registry.h"
+#include "kernels/strided/kernel_passes.h"
 
 namespace sparkbench {
 namespace {
@@ -103,9 +104,7 @@ void check_generation(std::string_view generation) {
 /// Why the kernel does not serve the pass; empty where it does.
 std::string why_not(const AttentionKernel& kernel, const Problem& problem, Pass pass,
                     const KernelDevice& device, const KernelWish& wish) {
-  const auto supports = wish.is_packed ? kernel.packed.supports : kernel.supports;
-  if (supports == nullptr) return " does not support sequences of several lengths";
-  if (const Support support = supports(problem, device); !support) {
+  if (const Support support = kernel.supports(problem, device, wish.is_packed); !support) {
     return " does not support " + support.why_not;
   }
   if (pass != Pass::kForward && !kernel.has_backward()) return " has no backward pass";
@@ -153,19 +152,19 @@ const AttentionKernel& kernel_for(const Problem& problem, Pass pass, const Kerne
 
 std::uint64_t Request::workspace_bytes(Pass pass) const {
   if (is_emulated) return 0;
-  if (mask == nullptr) return kernel->workspace_bytes(problem, pass, is_deterministic);
+  if (mask == nullptr) return sparkbench::workspace_bytes(*kernel, problem, pass, is_deterministic);
   Problem seen = problem;
   std::uint64_t bytes = 0;
   on_gpu(device, [&] {
     seen.sparse = mask->seen_by(device, problem.sparse);
-    bytes = kernel->workspace_bytes(seen, pass, is_deterministic);
+    bytes = sparkbench::workspace_bytes(*kernel, seen, pass, is_deterministic);
   });
   return bytes;
 }
 
 std::uint64_t PackedRequest::workspace_bytes(Pass pass) const {
   if (is_emulated) return 0;
-  return kernel->packed.workspace_bytes(problem, sequences, pass, is_deterministic);
+  return packed_workspace_bytes(*kernel, problem, sequences, pass, is_deterministic);
 }
 
 namespace {

@@ -4,6 +4,7 @@
 #include "kernels/api/request.h"
 #include "kernels/api/status.h"
 #include "kernels/launch/run_gpu.h"
+#include "kernels/strided/kernel_passes.h"
 #include "kernels/strided/pass_dropout.h"
 
 namespace sparkbench {
@@ -26,7 +27,7 @@ void forward(const Request& request, const ForwardTensors& tensors, void* worksp
              CUstream_st* stream) {
   if (request.is_emulated) {
     expect_no_findings(
-        request.kernel->forward.emulate(request.problem, tensors, emulation_options(), {}));
+        emulate_forward(*request.kernel, request.problem, tensors, emulation_options(), {}));
     return;
   }
   launch(request, forward_request(request.problem, tensors), Pass::kForward, workspace, stream);
@@ -36,8 +37,8 @@ void backward(const Request& request, const BackwardTensors& tensors, void* work
               CUstream_st* stream) {
   const bool is_deterministic = request.is_deterministic;
   if (request.is_emulated) {
-    expect_no_findings(request.kernel->backward.emulate(request.problem, tensors,
-                                                        emulation_options(), is_deterministic, {}));
+    expect_no_findings(emulate_backward(*request.kernel, request.problem, tensors,
+                                        emulation_options(), is_deterministic, {}));
     return;
   }
   launch(request, backward_request(request.problem, tensors, is_deterministic), Pass::kBackward,

@@ -8,6 +8,7 @@
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
 #include "kernels/mask/pattern/sparse_mask.h"
 #include "kernels/registry.h"
+#include "kernels/strided/kernel_passes.h"
 #include "kernels/strided/pass_dropout.h"
 #include "reference/inputs/inputs.h"
 
@@ -41,10 +42,10 @@ class SparkAttention : public testing::TestWithParam<int> {
     return {data.data(), like.batch_stride, like.seqlen_stride, like.head_stride};
   }
   void forward_by_the_kernel(const AttentionKernel& kernel) {
-    kernel.forward.emulate(problem_,
-                           contiguous_tensors(problem_, inputs_.q.data(), inputs_.k.data(),
-                                              inputs_.v.data(), want_o_.data(), want_lse_.data()),
-                           options_, {});
+    emulate_forward(kernel, problem_,
+                    contiguous_tensors(problem_, inputs_.q.data(), inputs_.k.data(),
+                                       inputs_.v.data(), want_o_.data(), want_lse_.data()),
+                    options_, {});
   }
   spark_attention_status forward() {
     const spark_attention_forward_tensors tensors = {query(inputs_.q), key(inputs_.k),
@@ -82,8 +83,8 @@ TEST_P(SparkAttention, BackwardHasTheBitsOfTheKernel) {
   const AttentionKernel& kernel = *find_attention_kernel("volta-fp32acc");
   ASSERT_EQ(forward(), SPARK_ATTENTION_OK) << spark_attention_last_error();
   std::vector<Half> want_dq(queries_), want_dk(keys_), want_dv(keys_);
-  kernel.backward.emulate(
-      problem_,
+  emulate_backward(
+      kernel, problem_,
       contiguous_tensors(problem_, inputs_.q.data(), inputs_.k.data(), inputs_.v.data(), o_.data(),
                          d_o_.data(), lse_.data(), want_dq.data(), want_dk.data(), want_dv.data()),
       options_, true, {});

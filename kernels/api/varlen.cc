@@ -4,6 +4,7 @@
 #include "kernels/api/spark_attention.h"
 #include "kernels/api/status.h"
 #include "kernels/launch/run_gpu.h"
+#include "kernels/strided/kernel_passes.h"
 
 namespace sparkbench {
 namespace {
@@ -47,10 +48,9 @@ void launch(const PackedRequest& request, const PackedLengths& lengths, PlanRequ
 
 void packed_forward(const PackedRequest& request, const PackedLengths& lengths,
                     const ForwardTensors& tensors, void* workspace, CUstream_st* stream) {
-  const PackedFunctions& functions = request.kernel->packed;
   if (request.is_emulated) {
-    expect_no_findings(
-        functions.emulate_forward(request.problem, lengths, tensors, emulation_options(), {}));
+    expect_no_findings(emulate_packed_forward(*request.kernel, request.problem, lengths, tensors,
+                                              emulation_options(), {}));
     return;
   }
   launch(request, lengths, forward_request(request.problem, tensors), workspace, stream);
@@ -58,11 +58,10 @@ void packed_forward(const PackedRequest& request, const PackedLengths& lengths,
 
 void packed_backward(const PackedRequest& request, const PackedLengths& lengths,
                      const BackwardTensors& tensors, void* workspace, CUstream_st* stream) {
-  const PackedFunctions& functions = request.kernel->packed;
   const bool is_deterministic = request.is_deterministic;
   if (request.is_emulated) {
-    expect_no_findings(functions.emulate_backward(request.problem, lengths, tensors,
-                                                  emulation_options(), is_deterministic, {}));
+    expect_no_findings(emulate_packed_backward(*request.kernel, request.problem, lengths, tensors,
+                                               emulation_options(), is_deterministic, {}));
     return;
   }
   launch(request, lengths, backward_request(request.problem, tensors, is_deterministic), workspace,

@@ -4,18 +4,9 @@
 #include <array>
 #include <set>
 
-#include "kernels/launch/pass_regions.h"
-#include "kernels/launch/tensor_regions.h"
-#include "kernels/machine/emulated/machine.h"
-#include "kernels/mask/pattern/sparse_mask.h"
+#include "kernels/tile/merge_parts.h"
 
 namespace sparkbench {
-
-void append_lists(const SparseTileLists& lists, std::vector<GlobalRegion>& all) {
-  append_list("pattern blocks", lists.all_blocks(), all);
-  append_list("pattern tiles", lists.all_tiles(), all);
-  append_list("pattern words", lists.words(), all);
-}
 
 LaunchShape split_shape(const char* kernel, const SparseTileLists& lists, int block_rows,
                         const TensorShape& of, std::span<const SampleTile> tiles) {
@@ -59,48 +50,6 @@ LaunchShape list_shape(const ListLaunch& launch, std::span<const SampleTile> til
   }
   shape.blocks = {chosen.begin(), chosen.end()};
   return shape;
-}
-
-EmulationReport emulate_listed_forward(const ListedForward& forward, const Problem& problem,
-                                       const ForwardTensors& tensors,
-                                       const EmulationOptions& options,
-                                       std::span<const SampleTile> tiles) {
-  const Problem dense = without_pattern(problem);
-  const SparseTileLists lists(*problem.sparse, forward.kind);
-  const int rows = lists.part_rows(), block_rows = forward.kind.block_rows;
-  PartTensor part_o("o of parts", dense, dense.heads, rows);
-  std::vector<float> part_lse(static_cast<std::size_t>(dense.batch) *
-                              static_cast<std::size_t>(dense.heads) *
-                              static_cast<std::size_t>(rows));
-  ForwardParams params = forward_params(dense, tensors);
-  params.sparse = lists.on_host();
-  give_parts(params, dense, rows, part_o.data(), part_lse.data());
-  std::vector<GlobalRegion> all = forward_regions(dense, tensors);
-  append_lists(lists, all);
-  part_o.append_written(all);
-  const auto append_lse = [&](bool is_read, std::vector<GlobalRegion>& regions) {
-    regions.push_back(
-        {"lse of parts", part_lse.data(), part_lse.size() * sizeof(float), is_read, !is_read});
-  };
-  if (rows > 0) append_lse(false, all);
-  EmulationReport report =
-      forward.launch(list_shape({forward.id, forward.threads, forward.shared_bytes, lists,
-                                 problem.heads, problem.batch, block_rows},
-                                tiles),
-                     all, params);
-  const LaunchShape merge =
-      split_shape("merge-parts", lists, block_rows, query_shape(dense), tiles);
-  if (has_nothing(merge, tiles)) return report;
-  const MergePartsParams of_merge =
-      merge_parts_params(params, dense.seqlen_q, lists.splits().data(), block_rows);
-  all = regions_of(std::array{output_region("o", tensors.o, query_shape(dense))});
-  all.push_back({"lse", tensors.lse, dense.lse_elements() * sizeof(float), false, true});
-  part_o.append_read(all);
-  append_lse(true, all);
-  append_list("splits", lists.splits(), all);
-  add_report(report, emulate(merge, all, options,
-                             [&](EmulatedMachine& machine) { merge_parts(machine, of_merge); }));
-  return report;
 }
 
 }  // namespace sparkbench

@@ -38,11 +38,6 @@ inline Problem without_pattern(const Problem& problem) {
   return dense;
 }
 
-template <class T>
-T* in_workspace(void* workspace, std::uint64_t begin) {
-  return reinterpret_cast<T*>(static_cast<std::byte*>(workspace) + begin);
-}
-
 inline ChunkedView<Half> part_view(Half* data, const Problem& problem, int heads, int rows) {
   return chunked_view("of parts", contiguous_view(data, rows, heads, problem.head_dim),
                       problem.batch, rows, heads, problem.head_dim);

@@ -24,9 +24,9 @@ extern "C" __global__ void __launch_bounds__(StatisticsConfig::kThreads)
 }
 
 extern "C" __global__ void __launch_bounds__(RoundDqConfig::kThreads)
-    hopper_fp32acc_bwd_round_dq(const __grid_constant__ BackwardParams params, int columns) {
+    hopper_fp32acc_bwd_round_dq(const __grid_constant__ BackwardParams params) {
   GpuMachine machine;
-  round_dq(machine, params, columns);
+  round_dq(machine, params);
 }
 
 }  // namespace sparkbench::hopper

@@ -10,6 +10,7 @@
 #include "kernels/hopper/backward/test_gradients.h"
 #include "kernels/hopper/test_gpu.h"
 #include "kernels/registry.h"
+#include "kernels/strided/kernel_passes.h"
 #include "kernels/testing/test_problems.h"
 #include "kernels/testing/test_sparse_gpu.h"
 #include "reference/exact/exact.h"
@@ -35,7 +36,7 @@ Gradients run_on_gpu(const Case& made) {
   const std::size_t of_q = problem.q_elements(), of_k = problem.k_elements();
   const DeviceBuffer dq = poisoned(of_q * sizeof(Half)), dk = poisoned(of_k * sizeof(Half)),
                      dv = poisoned(of_k * sizeof(Half));
-  const std::uint64_t bytes = kernel.workspace_bytes(problem, Pass::kBackward, false);
+  const std::uint64_t bytes = workspace_bytes(kernel, problem, Pass::kBackward, false);
   const DeviceBuffer workspace = poisoned(bytes);
   const BackwardTensors tensors = contiguous_tensors(
       problem, q.as<Half>(), k.as<Half>(), v.as<Half>(), o.as<Half>(), d_o.as<Half>(),
@@ -99,13 +100,12 @@ TEST_P(HopperBackwardGpuBits, EqualTheEmulatedMachines) {
     const AttentionKernel& kernel = *find_attention_kernel(kKernel);
     EmulationOptions options = options_of(kernel);
     options.detect = options.count = false;
-    kernel.backward.emulate(
-        problem,
-        contiguous_tensors(problem, made.inputs.q.data(), made.inputs.k.data(),
-                           made.inputs.v.data(), made.forward.o.data(), made.d_o.data(),
-                           made.forward.lse.data(), emulated.dq.data(), emulated.dk.data(),
-                           emulated.dv.data()),
-        options, false, {});
+    emulate_backward(kernel, problem,
+                     contiguous_tensors(problem, made.inputs.q.data(), made.inputs.k.data(),
+                                        made.inputs.v.data(), made.forward.o.data(),
+                                        made.d_o.data(), made.forward.lse.data(),
+                                        emulated.dq.data(), emulated.dk.data(), emulated.dv.data()),
+                     options, false, {});
     EXPECT_EQ(count_different(gpu.dq, emulated.dq), 0u) << "of " << gpu.dq.size();
     EXPECT_EQ(count_different(gpu.dk, emulated.dk), 0u) << "of " << gpu.dk.size();
     EXPECT_EQ(count_different(gpu.dv, emulated.dv), 0u) << "of " << gpu.dv.size();

@@ -8,6 +8,7 @@
 #include "kernels/hopper/backward/test_gradients.h"
 #include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/registry.h"
+#include "kernels/strided/kernel_passes.h"
 #include "kernels/testing/test_problems.h"
 #include "kernels/testing/test_sparse_checks.h"
 #include "reference/exact/exact.h"
@@ -35,13 +36,13 @@ Outputs run_emulated(const Case& made, std::uint64_t schedule_seed = 0,
                   {}};
   EmulationOptions options = options_of(kernel);
   options.schedule_seed = schedule_seed;
-  outputs.report = kernel.backward.emulate(
-      made.problem,
-      contiguous_tensors(made.problem, made.inputs.q.data(), made.inputs.k.data(),
-                         made.inputs.v.data(), made.forward.o.data(), made.d_o.data(),
-                         made.forward.lse.data(), outputs.dq.data(), outputs.dk.data(),
-                         outputs.dv.data()),
-      options, false, sample);
+  outputs.report =
+      emulate_backward(kernel, made.problem,
+                       contiguous_tensors(made.problem, made.inputs.q.data(), made.inputs.k.data(),
+                                          made.inputs.v.data(), made.forward.o.data(),
+                                          made.d_o.data(), made.forward.lse.data(),
+                                          outputs.dq.data(), outputs.dk.data(), outputs.dv.data()),
+                       options, false, sample);
   return outputs;
 }
 

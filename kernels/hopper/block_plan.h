@@ -33,6 +33,7 @@ struct WarpgroupConfig {
   static constexpr bool kHasDropout = kDropout, kIsPacked = kBlocks == Blocks::kPacked;
   static constexpr bool kIsSparse = kBlocks == Blocks::kSparse;
   static constexpr bool kHasRuns = kBlocks == Blocks::kRuns;
+  static constexpr int kMostVisits = 0, kMostTiles = 0;  // above 0 it carries dQ
   static constexpr bool kKeepsTileOrder = true;
   static constexpr bool kLoaderDraws = false;  // what is dropped
   static constexpr int kTileStart = 64;        // tiles of keys begin at multiples of it

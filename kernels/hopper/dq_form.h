@@ -33,10 +33,10 @@ inline double mean_keys(const Problem& problem) {
 
 /// The problem must not have a pattern.
 inline DqForm dq_form(const Problem& problem, bool is_deterministic) {
-  if (visit_backward_carried(problem, [](auto, auto) {})) return DqForm::kCarried;
+  if (find_carried(problem) != nullptr) return DqForm::kCarried;
   const bool pays =
       mean_keys(problem) >= least_keys_of_sums(problem.head_dim, problem.dropout().threshold != 0);
-  const bool has_kernel = visit_backward_sums<Blocks::kDense>(problem, [](auto, auto) {});
+  const bool has_kernel = find_instance(wish_of(problem, "bwd", kSummedProducts)) != nullptr;
   return !is_deterministic && pays && has_kernel ? DqForm::kSummed : DqForm::kAlone;
 }
 

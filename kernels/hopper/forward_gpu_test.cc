@@ -11,6 +11,7 @@
 #include "kernels/hopper/test_gpu.h"
 #include "kernels/hopper/test_inputs.h"
 #include "kernels/registry.h"
+#include "kernels/strided/kernel_passes.h"
 #include "kernels/testing/test_problems.h"
 #include "kernels/testing/test_sparse_gpu.h"
 #include "reference/error_metrics.h"
@@ -83,11 +84,10 @@ void expect_bits(const Problem& problem, const OwnedInputs& inputs) {
   const AttentionKernel& kernel = *find_attention_kernel(kKernel);
   EmulationOptions options = options_of(kernel);
   options.detect = options.count = false;
-  kernel.forward.emulate(
-      problem,
-      contiguous_tensors(problem, inputs.q.data(), inputs.k.data(), inputs.v.data(),
-                         emulated.o.data(), emulated.lse.data()),
-      options, {});
+  emulate_forward(kernel, problem,
+                  contiguous_tensors(problem, inputs.q.data(), inputs.k.data(), inputs.v.data(),
+                                     emulated.o.data(), emulated.lse.data()),
+                  options, {});
   EXPECT_EQ(count_different(gpu.o, emulated.o), 0u) << "of " << gpu.o.size() << " elements of O";
   EXPECT_EQ(gpu.lse, emulated.lse);
   std::cout << gpu.o.size() << " elements of O compared, " << name_of(problem.mask) << "\n";

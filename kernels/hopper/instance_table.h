@@ -9,7 +9,4 @@ namespace sparkbench::hopper {
 
 std::span<const KernelInstance> instances();
 
-/// The instance of a row.
-const KernelInstance& instance_named(std::string_view id);
-
 }  // namespace sparkbench::hopper

@@ -1,12 +1,9 @@
 #include "kernels/hopper/instances.h"
 
-#include <algorithm>
-#include <stdexcept>
-#include <string>
-
 #include "kernels/hopper/backward/params.h"
 #include "kernels/hopper/backward/round_dq.h"
 #include "kernels/hopper/backward/row_statistics.h"
+#include "kernels/hopper/emulated_kernels.h"
 #include "kernels/hopper/instance_table.h"
 
 namespace sparkbench::hopper {
@@ -29,10 +26,18 @@ SPARK_HOPPER_PACKED_BACKWARD(SPARK_DECLARE_BACKWARD)
 SPARK_HOPPER_PACKED_BACKWARD_SUMS(SPARK_DECLARE_BACKWARD)
 SPARK_HOPPER_PACKED_BACKWARD_DQ(SPARK_DECLARE_BACKWARD)
 extern "C" void hopper_fp32acc_bwd_statistics(BackwardParams params);
-extern "C" void hopper_fp32acc_bwd_round_dq(BackwardParams params, int columns);
+extern "C" void hopper_fp32acc_bwd_round_dq(BackwardParams params);
 #define SPARK_FUNCTION(symbol) reinterpret_cast<const void*>(symbol)
 #else
 #define SPARK_FUNCTION(symbol) nullptr
+#endif
+
+// libspark_attention emulates only a V100: to compile these kernels for the emulated machine would
+// take as long as the rest of the library.
+#ifdef SPARKBENCH_EMULATES_HOPPER
+#define SPARK_BODY(...) __VA_ARGS__
+#else
+#define SPARK_BODY(...) nullptr
 #endif
 
 namespace {
@@ -43,7 +48,7 @@ constexpr int kMostColumns = 256;  // of a tile
 /// many products.
 template <class Config>
 KernelInstance instance(std::string_view symbol, std::string_view id, const void* function,
-                        int rows, int step_columns, int products) {
+                        EmulatedBody* emulate, int rows, int step_columns, int products) {
   return {.id = id,
           .symbol = symbol,
           .instruction = MmaInstruction::kWgmma,
@@ -58,15 +63,19 @@ KernelInstance instance(std::string_view symbol, std::string_view id, const void
           .dynamic_shared_bytes = sizeof(typename Config::Tiles),
           .block_rows = rows,
           .step_columns = step_columns,
+          .has_runs = Config::kHasRuns,
+          .most_visits = Config::kMostVisits,
+          .most_tiles = Config::kMostTiles,
           .blocks_per_sm = Config::kBlocksPerSm,
           .seen_rows = kWarpgroupRows,
           .limits = {},
+          .emulate = emulate,
           .function = function};
 }
 
 /// An instance without products, for any head_dim, whose blocks have `rows` rows.
 KernelInstance row_instance(std::string_view symbol, std::string_view id, const void* function,
-                            int threads, int rows) {
+                            EmulatedBody* emulate, int threads, int rows) {
   return {.id = id,
           .symbol = symbol,
           .instruction = MmaInstruction::kWgmma,
@@ -82,57 +91,59 @@ KernelInstance row_instance(std::string_view symbol, std::string_view id, const 
           .block_rows = rows,
           .step_columns = 0,
           .limits = {},
+          .emulate = emulate,
           .function = function};
 }
 
 // S, P V
-#define SPARK_FORWARD_ROW(symbol, id, ...)                                         \
-  instance<__VA_ARGS__>(#symbol, id, SPARK_FUNCTION(symbol), __VA_ARGS__::kBlockM, \
+#define SPARK_FORWARD_ROW(symbol, id, ...)                                                     \
+  instance<__VA_ARGS__>(#symbol, id, SPARK_FUNCTION(symbol),                                   \
+                        SPARK_BODY(emulate_forward_thread<__VA_ARGS__>), __VA_ARGS__::kBlockM, \
                         __VA_ARGS__::kBlockN, 2),
 // S, dP, dV, dK
-#define SPARK_BACKWARD_ROW(symbol, id, ...)                                           \
-  instance<__VA_ARGS__>(#symbol, id, SPARK_FUNCTION(symbol), __VA_ARGS__::kBlockKeys, \
+#define SPARK_BACKWARD_ROW(symbol, id, ...)                                                        \
+  instance<__VA_ARGS__>(#symbol, id, SPARK_FUNCTION(symbol),                                       \
+                        SPARK_BODY(emulate_backward_thread<__VA_ARGS__>), __VA_ARGS__::kBlockKeys, \
                         __VA_ARGS__::kStep, 4),
 // S, dP, dV, dK, dQ
-#define SPARK_BACKWARD_WITH_DQ_ROW(symbol, id, ...)                                   \
-  instance<__VA_ARGS__>(#symbol, id, SPARK_FUNCTION(symbol), __VA_ARGS__::kBlockKeys, \
+#define SPARK_BACKWARD_SUMS_ROW(symbol, id, ...)                                                   \
+  instance<__VA_ARGS__>(#symbol, id, SPARK_FUNCTION(symbol),                                       \
+                        SPARK_BODY(emulate_backward_thread<__VA_ARGS__>), __VA_ARGS__::kBlockKeys, \
                         __VA_ARGS__::kStep, 5),
+#define SPARK_BACKWARD_CARRIED_ROW(symbol, id, ...)                               \
+  instance<__VA_ARGS__>(#symbol, id, SPARK_FUNCTION(symbol),                      \
+                        SPARK_BODY(emulate_backward_carried_thread<__VA_ARGS__>), \
+                        __VA_ARGS__::kBlockKeys, __VA_ARGS__::kStep, 5),
 // S, dP, dQ
-#define SPARK_BACKWARD_DQ_ROW(symbol, id, ...)                                     \
-  instance<__VA_ARGS__>(#symbol, id, SPARK_FUNCTION(symbol), __VA_ARGS__::kBlockM, \
+#define SPARK_BACKWARD_DQ_ROW(symbol, id, ...)                                                     \
+  instance<__VA_ARGS__>(#symbol, id, SPARK_FUNCTION(symbol),                                       \
+                        SPARK_BODY(emulate_backward_dq_thread<__VA_ARGS__>), __VA_ARGS__::kBlockM, \
                         __VA_ARGS__::kBlockN, 3),
 const KernelInstance kInstances[] = {
-    SPARK_HOPPER_FORWARD(SPARK_FORWARD_ROW)                        //
-    SPARK_HOPPER_RUNS_FORWARD(SPARK_FORWARD_ROW)                   //
-    SPARK_HOPPER_BACKWARD_SUMS(SPARK_BACKWARD_WITH_DQ_ROW)         //
-    SPARK_HOPPER_BACKWARD_CARRIED(SPARK_BACKWARD_WITH_DQ_ROW)      //
-    SPARK_HOPPER_BACKWARD(SPARK_BACKWARD_ROW)                      //
-    SPARK_HOPPER_BACKWARD_DQ(SPARK_BACKWARD_DQ_ROW)                //
-    SPARK_HOPPER_SPARSE_FORWARD(SPARK_FORWARD_ROW)                 //
-    SPARK_HOPPER_SPARSE_BACKWARD(SPARK_BACKWARD_ROW)               //
-    SPARK_HOPPER_SPARSE_BACKWARD_DQ(SPARK_BACKWARD_DQ_ROW)         //
-    SPARK_HOPPER_PACKED_FORWARD(SPARK_FORWARD_ROW)                 //
-    SPARK_HOPPER_PACKED_BACKWARD_SUMS(SPARK_BACKWARD_WITH_DQ_ROW)  //
-    SPARK_HOPPER_PACKED_BACKWARD(SPARK_BACKWARD_ROW)               //
-    SPARK_HOPPER_PACKED_BACKWARD_DQ(SPARK_BACKWARD_DQ_ROW)         //
+    SPARK_HOPPER_FORWARD(SPARK_FORWARD_ROW)                     //
+    SPARK_HOPPER_RUNS_FORWARD(SPARK_FORWARD_ROW)                //
+    SPARK_HOPPER_BACKWARD_SUMS(SPARK_BACKWARD_SUMS_ROW)         //
+    SPARK_HOPPER_BACKWARD_CARRIED(SPARK_BACKWARD_CARRIED_ROW)   //
+    SPARK_HOPPER_BACKWARD(SPARK_BACKWARD_ROW)                   //
+    SPARK_HOPPER_BACKWARD_DQ(SPARK_BACKWARD_DQ_ROW)             //
+    SPARK_HOPPER_SPARSE_FORWARD(SPARK_FORWARD_ROW)              //
+    SPARK_HOPPER_SPARSE_BACKWARD(SPARK_BACKWARD_ROW)            //
+    SPARK_HOPPER_SPARSE_BACKWARD_DQ(SPARK_BACKWARD_DQ_ROW)      //
+    SPARK_HOPPER_PACKED_FORWARD(SPARK_FORWARD_ROW)              //
+    SPARK_HOPPER_PACKED_BACKWARD_SUMS(SPARK_BACKWARD_SUMS_ROW)  //
+    SPARK_HOPPER_PACKED_BACKWARD(SPARK_BACKWARD_ROW)            //
+    SPARK_HOPPER_PACKED_BACKWARD_DQ(SPARK_BACKWARD_DQ_ROW)      //
     row_instance("hopper_fp32acc_bwd_statistics", "hopper-fp32acc/bwd-statistics",
-                 SPARK_FUNCTION(hopper_fp32acc_bwd_statistics), StatisticsConfig::kThreads,
+                 SPARK_FUNCTION(hopper_fp32acc_bwd_statistics),
+                 SPARK_BODY(emulate_statistics_thread), StatisticsConfig::kThreads,
                  StatisticsConfig::kBlockM),
     row_instance("hopper_fp32acc_bwd_round_dq", "hopper-fp32acc/bwd-round-dq",
-                 SPARK_FUNCTION(hopper_fp32acc_bwd_round_dq), RoundDqConfig::kThreads,
-                 kWarpgroupRows),
+                 SPARK_FUNCTION(hopper_fp32acc_bwd_round_dq), SPARK_BODY(emulate_round_dq_thread),
+                 RoundDqConfig::kThreads, kWarpgroupRows),
 };
 
 }  // namespace
 
 std::span<const KernelInstance> instances() { return kInstances; }
-
-const KernelInstance& instance_named(std::string_view id) {
-  const auto all = instances();
-  const auto found = std::find_if(all.begin(), all.end(),
-                                  [id](const KernelInstance& each) { return each.id == id; });
-  if (found == all.end()) throw std::logic_error("no instance is " + std::string(id));
-  return *found;
-}
 
 }  // namespace sparkbench::hopper

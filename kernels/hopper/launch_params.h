@@ -10,10 +10,11 @@ namespace sparkbench::hopper {
 /// How a shape becomes a tensor map: for the GPU, or for the emulated machine.
 using EncodeTensorMap = TensorMap (*)(const TensorMapShape&);
 
-/// The map of a tensor [batch, rows, heads, head_dim]; none for an empty one, which nothing reads.
+/// The map of a tensor [batch, rows, heads, head_dim]; none for an empty one, which nothing reads,
+/// nor without `encode`, for a plan of which only the workspace counts.
 inline TensorMap map_of(const ChunkedView<const Half>& view, int batch, int rows, int heads,
                         int head_dim, EncodeTensorMap encode) {
-  if (batch == 0 || rows == 0) return {};
+  if (encode == nullptr || batch == 0 || rows == 0) return {};
   const auto bytes = [](std::uint32_t chunks, int extent) {
     return std::uint64_t{extent == 1 ? 1 : chunks} * kChunkHalves * sizeof(Half);
   };

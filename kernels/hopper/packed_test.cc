@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels/hopper/test_inputs.h"
+#include "kernels/strided/kernel_passes.h"
 #include "kernels/testing/nightly.h"
 #include "kernels/testing/test_packed_alone.h"
 #include "kernels/testing/test_problems.h"
@@ -92,11 +93,11 @@ TEST(HopperPacked, TouchesNothingElseWhateverOffsetsAre) {
     made.cu_seqlens_q = made.cu_seqlens_k = offsets;
     PackedRows rows(made);
     PackedGradients gradients(made);
-    const EmulationReport forward = kernel().packed.emulate_forward(
-        made.problem, made.lengths(), made.tensors(rows).all, options_of(kernel()), {});
-    const EmulationReport backward = kernel().packed.emulate_backward(
-        made.problem, made.lengths(), made.tensors(of_made, gradients), options_of(kernel()), true,
-        {});
+    const EmulationReport forward = emulate_packed_forward(
+        kernel(), made.problem, made.lengths(), made.tensors(rows).all, options_of(kernel()), {});
+    const EmulationReport backward =
+        emulate_packed_backward(kernel(), made.problem, made.lengths(),
+                                made.tensors(of_made, gradients), options_of(kernel()), true, {});
     for (const EmulationReport* report : {&forward, &backward}) {
       for (const Finding& finding : report->findings) {
         EXPECT_NE(finding.kind, FindingKind::kOutOfBounds) << finding.message;
@@ -109,8 +110,8 @@ TEST(HopperPacked, RefusesWhatIsNotPacked) {
   PackedCase made(packed_problem(64, MaskSpec::full(), 0.0f, 4), {{3, 4}});
   PackedRows rows(made);
   made.problem.batch = 2;
-  EXPECT_THROW(kernel().packed.emulate_forward(made.problem, made.lengths(), made.tensors(rows).all,
-                                               options_of(kernel()), {}),
+  EXPECT_THROW(emulate_packed_forward(kernel(), made.problem, made.lengths(),
+                                      made.tensors(rows).all, options_of(kernel()), {}),
                std::invalid_argument);
 }
 

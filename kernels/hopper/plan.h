@@ -6,10 +6,11 @@
 #include "kernels/hopper/dq_form.h"
 #include "kernels/hopper/row_form.h"
 #include "kernels/launch/plan.h"
+#include "kernels/varlen/work_lists.h"
 
 namespace sparkbench::hopper {
 
-/// Throws std::invalid_argument where no instance serves, and as check_packed() does
+/// Throws NoInstance (kernels/launch/serving_instance.h), and as check_packed() does
 /// (kernels/varlen/work_lists.h).
 std::vector<Step> plan(const PlanRequest& request, Workspace& workspace);
 
@@ -19,10 +20,11 @@ std::vector<Step> forward_plan(const PlanRequest& request, RowForm form);
 std::vector<Step> backward_plan(const PlanRequest& request, DqForm dq, Workspace& workspace);
 std::vector<Step> varlen_backward_plan(const PlanRequest& request, DqForm dq, Workspace& workspace);
 
-/// Device memory that a pass takes beside its tensors. Saturates.
-std::uint64_t plan_bytes(const PlanRequest& request, Pass pass);
+/// The list that an instance takes of varlen sequences.
+WorkListKind work_list_kind(const KernelInstance& instance);
 
-/// The lists that a pattern's pass takes: a backward one those of keys, then those of queries.
-std::vector<SparseListKind> list_kinds(const Problem& problem, Pass pass);
+/// The instances of a pattern's pass that take lists, in the order of its lists: a backward one's
+/// of keys, then of queries.
+std::vector<const KernelInstance*> listed_instances(const PlanRequest& request, Pass pass);
 
 }  // namespace sparkbench::hopper

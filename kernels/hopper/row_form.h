@@ -26,20 +26,9 @@ inline RowForm row_form(const Problem& problem) {
     return RowForm::kBlocks;
   }
   const std::int64_t keys = std::int64_t{mask.end_offset} - mask.begin_offset;
-#define SPARK_RUNS_ROW(symbol, id, ...)                                                          \
-  if (serves<__VA_ARGS__>(problem)) {                                                            \
-    return keys <= most_keys_of_runs(__VA_ARGS__::kHeadDim) ? RowForm::kRuns : RowForm::kBlocks; \
-  }
-  SPARK_HOPPER_RUNS_FORWARD(SPARK_RUNS_ROW)
-#undef SPARK_RUNS_ROW
-  return RowForm::kBlocks;
-}
-
-/// As visit_forward(), of the rows for a form.
-template <class Visit>
-void visit_forward(const Problem& problem, RowForm form, Visit&& visit) {
-  if (form == RowForm::kRuns) return visit_forward<Blocks::kRuns>(problem, visit);
-  visit_forward<Blocks::kDense>(problem, visit);
+  const KernelInstance* const runs = find_runs(problem);
+  return runs != nullptr && keys <= most_keys_of_runs(runs->head_dim) ? RowForm::kRuns
+                                                                      : RowForm::kBlocks;
 }
 
 }  // namespace sparkbench::hopper

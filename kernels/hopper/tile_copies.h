@@ -10,12 +10,11 @@
 
 namespace sparkbench::hopper {
 
-/// A tensor's rows of a head, from one on, as either way needs them.
-struct TensorRows {
-  const ChunkedView<const Half>& view;
-  const TensorMap& map;
-  int batch, first, head;
-  int seqlen;  // rows past it are zeros
+/// A head's rows in a tensor, from `first` on. Those past `end` are zeros.
+struct HeadRows {
+  int batch, head, first, end;
+
+  SPARK_DEVICE HeadRows from(int row) const { return {batch, head, first + row, end}; }
 };
 
 template <class Tile>
@@ -31,14 +30,15 @@ class BoxCopies {
   /// `barrier` tracks what is copied until end().
   SPARK_DEVICE void begin(Mbarrier& barrier) { barrier_ = &barrier; }
   template <class Tile>
-  SPARK_DEVICE void copy(Tile& tile, const TensorRows& rows, int /*chunks*/) {
+  SPARK_DEVICE void copy(Tile& tile, const ChunkedView<const Half>& /*view*/, const TensorMap& map,
+                         const HeadRows& rows, int /*chunks*/) {
     if (!asks_) return;
     machine_.expect_bytes(barrier_, kTileBytes<Tile>);
 #pragma unroll
     for (int panel = 0; panel < Tile::kPanels; ++panel) {
 #pragma unroll
       for (int row = 0; row < Tile::kRows; row += kBoxRows) {
-        machine_.copy_box_async(&tile.chunk[panel][row][0], rows.map,
+        machine_.copy_box_async(&tile.chunk[panel][row][0], map,
                                 {panel * kBoxColumns, rows.first + row, rows.head, rows.batch},
                                 barrier_);
       }
@@ -68,12 +68,13 @@ class PackedCopies {
 
   SPARK_DEVICE void begin(Mbarrier& barrier) { boxes_.begin(barrier); }
   template <class Tile>
-  SPARK_DEVICE void copy(Tile& tile, const TensorRows& rows, int chunks) {
-    if (rows.first + Tile::kRows <= rows.seqlen) {
-      boxes_.copy(tile, rows, chunks);
+  SPARK_DEVICE void copy(Tile& tile, const ChunkedView<const Half>& view, const TensorMap& map,
+                         const HeadRows& rows, int chunks) {
+    if (rows.first + Tile::kRows <= rows.end) {
+      boxes_.copy(tile, view, map, rows, chunks);
     } else {
-      copy_rows<kLanes>(machine_, tile, rows.view.at(rows.batch, rows.first, rows.head),
-                        rows.view.row_stride(), rows.seqlen - rows.first, chunks, lane_);
+      copy_rows<kLanes>(machine_, tile, view.at(rows.batch, rows.first, rows.head),
+                        view.row_stride(), rows.end - rows.first, chunks, lane_);
       has_rows_ = true;
     }
   }
@@ -103,17 +104,5 @@ class PackedCopies {
 /// Producer warps, each of which arrives once at a barrier for a tile.
 template <class Config>
 inline constexpr int kLoaderWarps = Config::kIsPacked || Config::kLoaderDraws ? kWarpgroupWarps : 1;
-
-/// The producer warps' work: run(copies), with one of the two.
-template <class Config, class Machine, class Run>
-SPARK_DEVICE void with_copies(Machine& machine, Run run) {
-  const int loader_warp = machine.uniform(machine.warp()) - Config::kConsumerWarps;
-  if (loader_warp >= kLoaderWarps<Config>) return;
-  if constexpr (Config::kIsPacked) {
-    run(PackedCopies<Machine>(machine, loader_warp));
-  } else {
-    run(BoxCopies<Machine>(machine, loader_warp));
-  }
-}
 
 }  // namespace sparkbench::hopper

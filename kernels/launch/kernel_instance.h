@@ -11,6 +11,9 @@ namespace sparkbench {
 
 class EmulatedMachine;
 
+/// A thread of a kernel on the emulated machine. `params` are a launch's (plan.h).
+using EmulatedBody = void(EmulatedMachine& machine, const void* params);
+
 /// What the main loop of a fast kernel keeps to: the limits of harness/model/sass/code_gates.h.
 struct CodeLimits {
   int barriers = 4;            // at most, while a block goes over barrier_columns
@@ -40,12 +43,14 @@ struct KernelInstance {
   bool has_halves = false;   // a warp computes one half of a tile of which it sees no other
   bool halves_steps =
       false;              // a step, of a team, leaves out a half of its keys that it sees none of
+  bool has_runs = false;  // its blocks go over rows in runs: kernels/hopper/row_form.h
+  int most_visits = 0;    // above 0 it carries dQ: kernels/hopper/dq_form.h
+  int most_tiles = 0;
   int blocks_per_sm = 1;  // that an SM holds, where a launch has no more than those
   int seen_rows = 32;     // that are computed together where one of them sees a tile
   CodeLimits limits;
-  /// Runs a thread of it on the emulated machine, and is its function in this build's GPU code:
-  /// null where there is none. `params` are a launch's (plan.h).
-  void (*emulate)(EmulatedMachine& machine, const void* params) = nullptr;
+  /// On the emulated machine, and in this build's GPU code: null where there is none.
+  EmulatedBody* emulate = nullptr;
   const void* function = nullptr;
 
   constexpr bool is_padded() const { return least_head_dim < head_dim; }
@@ -61,7 +66,6 @@ struct KernelInstance {
 
 /// A kernel of no family, over rows or lists.
 KernelInstance shared_kernel(std::string_view id, std::string_view symbol, int threads,
-                             int block_rows, int dynamic_shared_bytes,
-                             void (*emulate)(EmulatedMachine&, const void*));
+                             int block_rows, int dynamic_shared_bytes, EmulatedBody* emulate);
 
 }  // namespace sparkbench

@@ -51,13 +51,4 @@ std::vector<GlobalRegion> backward_regions(const Problem& problem, const Backwar
       t.lse, true, t.dropout_offset);
 }
 
-void append_turns(std::vector<std::uint32_t>& turns, bool adds_in_any_order,
-                  std::vector<GlobalRegion>& all) {
-  GlobalRegion& sums = all.back();
-  sums.turns = turns.data();
-  sums.bytes_of_turn = sums.bytes / turns.size();
-  sums.adds_in_any_order = adds_in_any_order;
-  all.push_back({"turns", turns.data(), turns.size() * sizeof(std::uint32_t), true, true});
-}
-
 }  // namespace sparkbench

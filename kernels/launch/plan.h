@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <type_traits>
 #include <vector>
@@ -35,6 +36,10 @@ class ParamBytes {
   template <class Params>
   const Params& as() const {
     return *static_cast<const Params*>(data());
+  }
+  template <class Params>
+  Params& as() {
+    return *reinterpret_cast<Params*>(lines_.data());
   }
   const void* data() const { return lines_.data(); }
   std::size_t size() const { return size_; }
@@ -65,7 +70,6 @@ struct Step {
   const KernelInstance* instance = nullptr;  // null: only `zero`
   std::array<int, 3> grid{};
   ParamBytes params;
-  ParamBytes second_param = {};  // of a kernel that has two
   /// Beside the pass's tensors. What it adds to is in both.
   std::vector<MemoryPart> reads, writes;
   Memset zero{};
@@ -154,6 +158,15 @@ struct PlanRequest {
             encode_map};
   }
 };
+
+/// How a family plans a pass: its launches, whose workspace is taken from `workspace`. Without the
+/// lists of a pattern it takes that and plans nothing.
+using PlanPass = std::function<std::vector<Step>(const PlanRequest& request, Workspace& workspace)>;
+
+/// Device memory that a pass of the request takes beside its tensors, which it need not have: of a
+/// training step, what either of its passes takes, which follow each other. 0 where no instance
+/// serves. Saturates at 2^64 - 1.
+std::uint64_t workspace_bytes(const PlanPass& plan, const PlanRequest& request, Pass pass);
 
 inline PlanRequest forward_request(const Problem& problem, const ForwardTensors& tensors) {
   return {problem, 0, &tensors};

@@ -5,7 +5,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "kernels/base/ceil_divide.h"
+#include "kernels/launch/pass_regions.h"
+#include "kernels/machine/emulated/blocks/tensor_copies.h"
 
 namespace sparkbench {
 
@@ -48,6 +49,24 @@ EmulationReport run_emulated(const Step& step, const LaunchShape& shape,
   }
   const void* const params = step.params.data();
   return emulate(shape, regions, options, [=](EmulatedMachine& machine) { run(machine, params); });
+}
+
+PlanRequest for_emulated_device(PlanRequest request, const EmulationOptions& options) {
+  request.shared_bytes_per_block = options.shared_bytes_per_block;
+  request.sms = 1;
+  request.encode_map = encode_emulated_map;
+  return request;
+}
+
+void PassRun::run(const Step& step, const LaunchShape& shape, bool tells_grid) {
+  std::vector<GlobalRegion> all = request_.forward != nullptr
+                                      ? forward_regions(request_.problem, *request_.forward)
+                                      : backward_regions(request_.problem, *request_.backward);
+  for (GlobalRegion& part : regions_of(step)) all.push_back(std::move(part));
+  complete_regions(step, all);
+  EmulationReport launched = run_emulated(step, shape, all, options_);
+  if (!tells_grid) launched.grid_counters = {};
+  add_report(report_, launched);
 }
 
 void run_memset(const Memset& zero) { std::memset(zero.first, zero.byte, zero.bytes); }

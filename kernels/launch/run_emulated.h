@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "kernels/launch/plan.h"
@@ -34,5 +35,33 @@ EmulationReport run_emulated(const Step& step, const LaunchShape& shape,
                              std::span<const GlobalRegion> regions,
                              const EmulationOptions& options);
 void run_memset(const Memset& zero);
+
+/// The request on an emulated device. Its launches have as many blocks as whoever runs them says.
+PlanRequest for_emulated_device(PlanRequest request, const EmulationOptions& options);
+
+/// What a pass reports, launch by launch.
+class PassRun {
+ public:
+  PassRun(const PlanRequest& request, const EmulationOptions& options)
+      : request_(request), options_(options) {}
+  virtual ~PassRun() = default;
+
+  /// Runs blocks of a step, all where the shape names none. `tells_grid`: of launches of parts of
+  /// one grid one tells what all of it counts.
+  void run(const Step& step, const LaunchShape& shape, bool tells_grid = true);
+  /// What has been launched is no part of the pass.
+  void forget_report() { report_ = {}; }
+  EmulationReport take_report() { return std::move(report_); }
+
+ protected:
+  const PlanRequest& request() const { return request_; }
+  /// What a family's kernel does with regions besides reading and writing.
+  virtual void complete_regions(const Step& /*step*/, std::vector<GlobalRegion>& /*all*/) const {}
+
+ private:
+  const PlanRequest& request_;
+  const EmulationOptions& options_;
+  EmulationReport report_;
+};
 
 }  // namespace sparkbench

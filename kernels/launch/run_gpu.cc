@@ -27,8 +27,7 @@ void launch(const Step& step, CUstream_st* stream) {
     CUDA_CHECK(cudaFuncSetAttribute(instance.function, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                     instance.dynamic_shared_bytes));
   }
-  void* params[] = {const_cast<void*>(step.params.data()),
-                    const_cast<void*>(step.second_param.data())};
+  void* params[] = {const_cast<void*>(step.params.data())};
   CUDA_CHECK(cudaLaunchKernel(instance.function, grid_of(step.grid),
                               dim3(static_cast<unsigned>(instance.threads)), params,
                               static_cast<std::size_t>(instance.dynamic_shared_bytes), stream));

@@ -11,6 +11,9 @@
 
 namespace sparkbench {
 
+/// Products a tile: forward; dK, dV and sums of dQ; dK and dV only; dQ only.
+inline constexpr int kForwardProducts = 2, kSummedProducts = 5, kKeyProducts = 4, kDqProducts = 3;
+
 /// How a launch's blocks find their place.
 enum class BlockSource {
   kDense,        // one after the other

@@ -14,9 +14,9 @@ namespace sparkbench {
 namespace {
 
 /// On the host. Every word that is read was written by a launch before.
-class HostWorkspace {
+class PassesMemory {
  public:
-  HostWorkspace(const Problem& problem, Pass pass)
+  PassesMemory(const Problem& problem, Pass pass)
       : layout_(problem, pass, 0), memory_(layout_.bytes / sizeof(Line)) {}
 
   const PassesWorkspace& layout() const { return layout_; }
@@ -68,7 +68,7 @@ LaunchShape merge_shape(const char* kernel, const Problem& problem, int heads,
 }
 
 EmulationReport merge(const Problem& problem, const ForwardTensors& tensors,
-                      HostWorkspace& workspace, const EmulationOptions& options,
+                      PassesMemory& workspace, const EmulationOptions& options,
                       std::span<const SampleTile> tiles) {
   const MergeParams params = merge_params(problem, tensors, workspace.layout(), workspace.memory());
   const TensorShape queries = query_shape(problem);
@@ -89,7 +89,7 @@ EmulationReport merge(const Problem& problem, const ForwardTensors& tensors,
 }
 
 EmulationReport gather(const Problem& problem, const BackwardTensors& tensors, int pass,
-                       HostWorkspace& workspace, const EmulationOptions& options) {
+                       PassesMemory& workspace, const EmulationOptions& options) {
   const GatherParams params =
       gather_params(problem, tensors, pass, workspace.layout(), workspace.memory());
   const std::vector<GlobalRegion> all{rows_region("lse", tensors.lse, problem, true),
@@ -129,7 +129,7 @@ EmulationReport emulate_passes_forward(const Problem& problem, const ForwardTens
                                        const EmulationOptions& options,
                                        std::span<const SampleTile> tiles,
                                        const EmulateForwardView& emulate_view) {
-  HostWorkspace workspace(problem, Pass::kForward);
+  PassesMemory workspace(problem, Pass::kForward);
   const TokenHeads heads = token_heads(problem, tensors);
   EmulationReport report;
   for (int pass = 0; pass < mask_pass_count(problem); ++pass) {
@@ -150,7 +150,7 @@ EmulationReport emulate_passes_backward(const Problem& problem, const BackwardTe
                                         const EmulationOptions& options,
                                         const BackwardSample& sample,
                                         const EmulateBackwardView& emulate_view) {
-  HostWorkspace workspace(problem, Pass::kBackward);
+  PassesMemory workspace(problem, Pass::kBackward);
   const TokenHeads heads = token_heads(problem, tensors);
   EmulationReport report;
   for (int pass = 0; pass < mask_pass_count(problem); ++pass) {

@@ -17,8 +17,8 @@ using EmulateForwardView = std::function<EmulationReport(const Problem&, const F
 using EmulateBackwardView =
     std::function<EmulationReport(const Problem&, const BackwardTensors&, const BackwardSample&)>;
 
-/// The problem has_mask_passes(). As ForwardFunctions::emulate and BackwardFunctions::emulate
-/// (attention_kernel.h) otherwise.
+/// The problem has_mask_passes(). As emulate_forward() and emulate_backward() (kernel_passes.h)
+/// otherwise.
 EmulationReport emulate_passes_forward(const Problem& problem, const ForwardTensors& tensors,
                                        const EmulationOptions& options,
                                        std::span<const SampleTile> tiles,

@@ -15,7 +15,7 @@ RowsOfHeads rows_of(const Problem& problem, int heads) {
 class ViewPlans {
  public:
   ViewPlans(const PlanRequest& request, const PassesWorkspace& layout, void* memory,
-            const PlanView& plan_view)
+            const PlanPass& plan_view)
       : request_(request),
         problem_(request.problem),
         layout_(layout),
@@ -75,14 +75,14 @@ class ViewPlans {
   const Problem& problem_;
   const PassesWorkspace& layout_;
   std::byte* bytes_;
-  const PlanView& plan_view_;
+  const PlanPass& plan_view_;
   std::vector<Step> steps_;
 };
 
 }  // namespace
 
 std::vector<Step> plan_of_views(const PlanRequest& request, const PassesWorkspace& layout,
-                                void* memory, const PlanView& plan_view) {
+                                void* memory, const PlanPass& plan_view) {
   ViewPlans plans(request, layout, memory, plan_view);
   return request.forward != nullptr ? plans.forward() : plans.backward();
 }

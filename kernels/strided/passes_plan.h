@@ -2,7 +2,6 @@
 // are launches of.
 #pragma once
 
-#include <functional>
 #include <vector>
 
 #include "kernels/launch/plan.h"
@@ -10,11 +9,9 @@
 
 namespace sparkbench {
 
-/// Plans the launches of one view, with or without a pattern.
-using PlanView = std::function<std::vector<Step>(const PlanRequest&, Workspace&)>;
-
-/// The problem has_mask_passes(). `memory` has the bytes of `layout`.
+/// The problem has_mask_passes(). `memory` has the bytes of `layout`. `plan_view` plans the
+/// launches of one view, with or without a pattern.
 std::vector<Step> plan_of_views(const PlanRequest& request, const PassesWorkspace& layout,
-                                void* memory, const PlanView& plan_view);
+                                void* memory, const PlanPass& plan_view);
 
 }  // namespace sparkbench

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/registry.h"
+#include "kernels/strided/kernel_passes.h"
 #include "kernels/testing/test_options.h"
 #include "reference/error_metrics.h"
 #include "reference/exact/exact.h"
@@ -26,10 +27,10 @@ TEST_P(Fp32Scores, AreNotRoundedToHalf) {
     const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 7, 1.5f);
     std::vector<Half> o(problem.q_elements());
     std::vector<float> lse(problem.lse_elements());
-    kernel.forward.emulate(problem,
-                           contiguous_tensors(problem, inputs.q.data(), inputs.k.data(),
-                                              inputs.v.data(), o.data(), lse.data()),
-                           options, {});
+    emulate_forward(kernel, problem,
+                    contiguous_tensors(problem, inputs.q.data(), inputs.k.data(), inputs.v.data(),
+                                       o.data(), lse.data()),
+                    options, {});
     const std::vector<QueryRow> rows = all_rows(problem);
     const ExactRows want = exact_forward(problem, inputs.view(), rows);
     const ErrorMetrics fused = error_metrics(gather_rows(problem, o, lse, rows), want);

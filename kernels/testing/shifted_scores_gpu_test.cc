@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/hopper/test_gpu.h"
+#include "kernels/strided/kernel_passes.h"
 #include "kernels/testing/test_packed_gpu.h"
 #include "kernels/testing/test_shifted_scores.h"
 #include "kernels/testing/test_sparse_gpu.h"
@@ -116,7 +117,7 @@ TEST_P(ShiftedScoresGpu, RunInAThreadsFirstCudaWork) {
   });
   for (const bool is_deterministic : {false, true}) {
     const DeviceBuffer workspace(
-        kernel().workspace_bytes(problem, Pass::kForwardBackward, is_deterministic));
+        workspace_bytes(kernel(), problem, Pass::kForwardBackward, is_deterministic));
     in_a_thread([&] {
       const BackwardTensors tensors = contiguous_tensors(
           problem, q.as<Half>(), k.as<Half>(), v.as<Half>(), o.as<Half>(), d_o.as<Half>(),

@@ -7,9 +7,10 @@
 #include <optional>
 #include <string_view>
 
-#include "kernels/hopper/backward_emulated.h"
-#include "kernels/hopper/packed_emulated.h"
+#include "kernels/hopper/emulated.h"
+#include "kernels/launch/run_emulated.h"
 #include "kernels/registry.h"
+#include "kernels/strided/kernel_passes.h"
 #include "kernels/testing/test_options.h"
 #include "kernels/testing/test_shifted_scores.h"
 
@@ -47,22 +48,28 @@ class EmulatedPasses {
     const PatternRun run = made.run(kernel_.name);
     if (!dq_) return run.emulate(options_, is_deterministic_, expect_no_findings);
     Passes out = run.emulate(options_, true, expect_no_findings);
-    expect_no_findings(
-        hopper::emulate_backward(run.problem(), run.backward(out), options_, *dq_, {}));
+    const BackwardTensors tensors = run.backward(out);
+    expect_no_findings(emulate_form(run.problem(), tensors, nullptr));
     return out;
   }
 
  private:
+  EmulationReport emulate_form(const Problem& problem, const BackwardTensors& tensors,
+                               const PackedLengths* lengths) const {
+    PlanRequest request = for_emulated_device(backward_request(problem, tensors, false), options_);
+    request.lengths = lengths;
+    return hopper::emulate_backward(request, options_, *dq_, {});
+  }
   Passes run_packed(const PackedCase& made) const {
     PackedRows rows(made);
-    expect_no_findings(kernel_.packed.emulate_forward(made.problem, made.lengths(),
-                                                      made.tensors(rows), options_, {}));
+    expect_no_findings(emulate_packed_forward(kernel_, made.problem, made.lengths(),
+                                              made.tensors(rows), options_, {}));
     PackedGradients gradients(made);
     const auto tensors = made.tensors(rows, gradients);
-    expect_no_findings(dq_ ? hopper::emulate_packed_backward(made.problem, made.lengths(), tensors,
-                                                             options_, *dq_, {})
-                           : kernel_.packed.emulate_backward(made.problem, made.lengths(), tensors,
-                                                             options_, is_deterministic_, {}));
+    const PackedLengths lengths = made.lengths();
+    expect_no_findings(dq_ ? emulate_form(made.problem, tensors, &lengths)
+                           : emulate_packed_backward(kernel_, made.problem, made.lengths(), tensors,
+                                                     options_, is_deterministic_, {}));
     return {rows.o, gradients.dq, gradients.dk, gradients.dv, rows.lse};
   }
 
@@ -79,7 +86,7 @@ class ShiftedScores : public testing::TestWithParam<Variant> {
   bool serves(const Problem& problem) const {
     if (GetParam().dq && problem.head_dim > 128) return false;
     const std::size_t shared_bytes = options_of(kernel()).shared_bytes_per_block;
-    return bool{kernel().supports(problem, {is_hopper() ? 90 : 70, shared_bytes, true})};
+    return bool{kernel().supports(problem, {is_hopper() ? 90 : 70, shared_bytes, true}, false)};
   }
   /// FP16 sums hold a score of 8000 to within 4: there the demand is that results are finite.
   double tolerance() const { return kernel().accumulator == Accumulator::kFp32 ? 0x1p-6 : 1e9; }

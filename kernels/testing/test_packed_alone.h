@@ -8,6 +8,7 @@
 #include <cmath>
 #include <vector>
 
+#include "kernels/strided/kernel_passes.h"
 #include "kernels/testing/test_options.h"
 #include "kernels/testing/test_packed.h"
 
@@ -38,8 +39,9 @@ inline void expect_clean_but_for_lists(const EmulationReport& report) {
 inline PackedRows run_forward(const AttentionKernel& kernel, const PackedCase& made,
                               std::uint64_t schedule_seed = 0) {
   PackedRows rows(made);
-  expect_clean_but_for_lists(kernel.packed.emulate_forward(
-      made.problem, made.lengths(), made.tensors(rows), seeded_options(kernel, schedule_seed), {}));
+  expect_clean_but_for_lists(emulate_packed_forward(kernel, made.problem, made.lengths(),
+                                                    made.tensors(rows),
+                                                    seeded_options(kernel, schedule_seed), {}));
   return rows;
 }
 
@@ -48,8 +50,8 @@ inline PackedGradients run_backward(const AttentionKernel& kernel, const PackedC
                                     std::uint64_t schedule_seed = 0) {
   PackedGradients gradients(made);
   expect_clean_but_for_lists(
-      kernel.packed.emulate_backward(made.problem, made.lengths(), made.tensors(rows, gradients),
-                                     seeded_options(kernel, schedule_seed), is_deterministic, {}));
+      emulate_packed_backward(kernel, made.problem, made.lengths(), made.tensors(rows, gradients),
+                              seeded_options(kernel, schedule_seed), is_deterministic, {}));
   return gradients;
 }
 
@@ -70,7 +72,7 @@ class Alone {
     tensors.lse = lse.data();
     const std::vector<SampleTile> tiles = tiles_of(problem_.seqlen_q, problem_.heads);
     expect_clean_but_for_lists(
-        kernel_.forward.emulate(problem_, tensors, options_of(kernel_), tiles));
+        emulate_forward(kernel_, problem_, tensors, options_of(kernel_), tiles));
     copy_lse(lse, rows.lse);
     return rows;
   }
@@ -83,7 +85,7 @@ class Alone {
     const BackwardSample all{tiles_of(problem_.seqlen_q, problem_.heads),
                              tiles_of(problem_.seqlen_k, problem_.key_heads())};
     expect_clean_but_for_lists(
-        kernel_.backward.emulate(problem_, tensors, options_of(kernel_), is_deterministic, all));
+        emulate_backward(kernel_, problem_, tensors, options_of(kernel_), is_deterministic, all));
     return gradients;
   }
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "kernels/launch/run_gpu.h"
+#include "kernels/strided/kernel_passes.h"
 #include "kernels/testing/test_gpu.h"
 #include "kernels/testing/test_packed.h"
 
@@ -39,7 +40,7 @@ inline PackedRows run_forward(const AttentionKernel& kernel, const PackedCase& m
   const DeviceBuffer o = poisoned(rows.o.size() * sizeof(Half));
   const DeviceBuffer lse = poisoned(rows.lse.size() * sizeof(float));
   const DeviceBuffer workspace =
-      poisoned(kernel.packed.workspace_bytes(problem, gpu.batch, Pass::kForward, false));
+      poisoned(packed_workspace_bytes(kernel, problem, gpu.batch, Pass::kForward, false));
   const ForwardTensors tensors = contiguous_tensors(
       problem, gpu.q.as<Half>(), gpu.k.as<Half>(), gpu.v.as<Half>(), o.as<Half>(), lse.as<float>());
   const PackedLengths lengths = gpu.lengths();
@@ -62,7 +63,7 @@ inline PackedGradients run_backward(const AttentionKernel& kernel, const PackedC
   const DeviceBuffer dk = poisoned(gradients.dk.size() * sizeof(Half));
   const DeviceBuffer dv = poisoned(gradients.dv.size() * sizeof(Half));
   const DeviceBuffer workspace = poisoned(
-      kernel.packed.workspace_bytes(problem, gpu.batch, Pass::kBackward, is_deterministic));
+      packed_workspace_bytes(kernel, problem, gpu.batch, Pass::kBackward, is_deterministic));
   const BackwardTensors tensors = contiguous_tensors(
       problem, gpu.q.as<Half>(), gpu.k.as<Half>(), gpu.v.as<Half>(), o.as<Half>(),
       gpu.d_o.as<Half>(), lse.as<float>(), dq.as<Half>(), dk.as<Half>(), dv.as<Half>());
@@ -95,13 +96,13 @@ inline void expect_emulated_bits(const AttentionKernel& kernel, const PackedCase
   const OnGpu gpu(made);
   const PackedRows rows = run_forward(kernel, made, gpu);
   PackedRows want(made);
-  kernel.packed.emulate_forward(made.problem, made.lengths(), made.tensors(want), options, {});
+  emulate_packed_forward(kernel, made.problem, made.lengths(), made.tensors(want), options, {});
   EXPECT_EQ(count_different(rows.o, want.o), 0u);
   EXPECT_EQ(rows.lse, want.lse);
   const PackedGradients got = run_backward(kernel, made, gpu, rows, true);
   PackedGradients emulated(made);
-  kernel.packed.emulate_backward(made.problem, made.lengths(), made.tensors(rows, emulated),
-                                 options, true, {});
+  emulate_packed_backward(kernel, made.problem, made.lengths(), made.tensors(rows, emulated),
+                          options, true, {});
   EXPECT_EQ(count_different(got.dq, emulated.dq), 0u);
   EXPECT_EQ(count_different(got.dk, emulated.dk), 0u);
   EXPECT_EQ(count_different(got.dv, emulated.dv), 0u);

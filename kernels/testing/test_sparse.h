@@ -14,6 +14,7 @@
 #include "kernels/mask/pattern/sparse_mask.h"
 #include "kernels/mask/pattern/test_patterns.h"
 #include "kernels/registry.h"
+#include "kernels/strided/kernel_passes.h"
 #include "kernels/strided/pass_dropout.h"
 #include "kernels/testing/test_options.h"
 #include "reference/inputs/inputs.h"
@@ -150,8 +151,8 @@ class PatternRun {
     Passes out{std::vector<Half>(problem_.q_elements()), std::vector<Half>(problem_.q_elements()),
                std::vector<Half>(problem_.k_elements()), std::vector<Half>(problem_.k_elements()),
                std::vector<float>(problem_.lse_elements())};
-    check(kernel_.forward.emulate(problem_, forward(out), options, {}));
-    check(kernel_.backward.emulate(problem_, backward(out), options, is_deterministic, {}));
+    check(emulate_forward(kernel_, problem_, forward(out), options, {}));
+    check(emulate_backward(kernel_, problem_, backward(out), options, is_deterministic, {}));
     return out;
   }
   ForwardTensors forward(Passes& out) const {

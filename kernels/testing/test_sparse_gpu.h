@@ -12,6 +12,7 @@
 
 #include "kernels/block_sparse/pattern_lists.h"
 #include "kernels/launch/run_gpu.h"
+#include "kernels/strided/kernel_passes.h"
 #include "kernels/testing/test_gpu.h"
 #include "kernels/testing/test_sparse.h"
 
@@ -20,7 +21,7 @@ namespace sparkbench {
 /// A pass' lists, and where they lie on the GPU.
 struct ListsOnGpu {
   ListsOnGpu(const PatternRun& run, Pass pass, bool is_deterministic)
-      : lists(run.kernel().sparse_lists(run.problem(), pass, is_deterministic)),
+      : lists(sparse_lists(run.kernel(), run.problem(), pass, is_deterministic)),
         memory(lists.bytes()) {
     std::vector<std::byte> bytes(lists.bytes());
     lists.write(bytes.data());
@@ -52,8 +53,8 @@ inline Passes run_on_gpu(const PatternRun& run, bool is_deterministic) {
   const DeviceBuffer o = poisoned(of_q * sizeof(Half)), dq = poisoned(of_q * sizeof(Half)),
                      dk = poisoned(of_k * sizeof(Half)), dv = poisoned(of_k * sizeof(Half)),
                      lse = poisoned(problem.lse_elements() * sizeof(float)),
-                     workspace(
-                         kernel.workspace_bytes(problem, Pass::kForwardBackward, is_deterministic));
+                     workspace(workspace_bytes(kernel, problem, Pass::kForwardBackward,
+                                               is_deterministic));
   const ForwardTensors forward = contiguous_tensors(problem, q.as<Half>(), k.as<Half>(),
                                                     v.as<Half>(), o.as<Half>(), lse.as<float>());
   launch_on_gpu(run, Pass::kForward, forward_request(problem, forward), workspace.as<void>());

@@ -10,6 +10,7 @@
 #include "kernels/launch/run_gpu.h"
 #include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/registry.h"
+#include "kernels/strided/kernel_passes.h"
 #include "kernels/testing/test_gpu.h"
 #include "kernels/testing/test_problems.h"
 #include "kernels/volta/backward/relay_plan.h"
@@ -70,7 +71,7 @@ Outputs run_on_gpu(Accumulator accumulator, const Case& made, bool is_determinis
   const DeviceBuffer dk = poisoned(problem.k_elements() * sizeof(Half));
   const DeviceBuffer dv = poisoned(problem.k_elements() * sizeof(Half));
   const DeviceBuffer workspace(
-      kernel_of(accumulator).workspace_bytes(problem, Pass::kBackward, is_deterministic));
+      workspace_bytes(kernel_of(accumulator), problem, Pass::kBackward, is_deterministic));
   const BackwardTensors tensors = contiguous_tensors(
       problem, q.as<Half>(), k.as<Half>(), v.as<Half>(), o.as<Half>(), d_o.as<Half>(),
       lse.as<float>(), dq.as<Half>(), dk.as<Half>(), dv.as<Half>());
@@ -156,13 +157,12 @@ void expect_emulated_bits(Accumulator accumulator, const Problem& problem,
   const Outputs gpu = run_on_gpu(accumulator, made, is_deterministic);
   Outputs emulated{std::vector<Half>(gpu.dq.size()), std::vector<Half>(gpu.dk.size()),
                    std::vector<Half>(gpu.dv.size())};
-  kernel_of(accumulator)
-      .backward.emulate(
-          made.problem,
-          contiguous_tensors(made.problem, made.inputs.q.data(), made.inputs.k.data(),
-                             made.inputs.v.data(), made.o.data(), made.d_o.data(), made.lse.data(),
-                             emulated.dq.data(), emulated.dk.data(), emulated.dv.data()),
-          {.profile = &native_profile()}, is_deterministic, {});
+  emulate_backward(
+      kernel_of(accumulator), made.problem,
+      contiguous_tensors(made.problem, made.inputs.q.data(), made.inputs.k.data(),
+                         made.inputs.v.data(), made.o.data(), made.d_o.data(), made.lse.data(),
+                         emulated.dq.data(), emulated.dk.data(), emulated.dv.data()),
+      {.profile = &native_profile()}, is_deterministic, {});
   const std::size_t different = count_different(gpu.dq, emulated.dq) +
                                 count_different(gpu.dk, emulated.dk) +
                                 count_different(gpu.dv, emulated.dv);

@@ -8,6 +8,7 @@
 #include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
 #include "kernels/registry.h"
+#include "kernels/strided/kernel_passes.h"
 #include "kernels/testing/test_problems.h"
 #include "reference/exact/exact.h"
 #include "reference/exact/exact_backward.h"
@@ -64,13 +65,13 @@ Outputs run_emulated(Accumulator accumulator, const Case& made, const RunOptions
                                  .schedule_seed = run.schedule_seed,
                                  .workers = run.workers,
                                  .shared_bytes_per_block = run.shared_bytes_per_block};
-  outputs.report = kernel->backward.emulate(
-      made.problem,
-      contiguous_tensors(made.problem, made.inputs.q.data(), made.inputs.k.data(),
-                         made.inputs.v.data(), made.forward.o.data(), made.d_o.data(),
-                         made.forward.lse.data(), outputs.dq.data(), outputs.dk.data(),
-                         outputs.dv.data()),
-      options, run.is_deterministic, run.sample);
+  outputs.report =
+      emulate_backward(*kernel, made.problem,
+                       contiguous_tensors(made.problem, made.inputs.q.data(), made.inputs.k.data(),
+                                          made.inputs.v.data(), made.forward.o.data(),
+                                          made.d_o.data(), made.forward.lse.data(),
+                                          outputs.dq.data(), outputs.dk.data(), outputs.dv.data()),
+                       options, run.is_deterministic, run.sample);
   return outputs;
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels/registry.h"
+#include "kernels/strided/kernel_passes.h"
 #include "kernels/testing/test_options.h"
 #include "reference/inputs/inputs.h"
 
@@ -38,12 +39,12 @@ class DropoutOffsets : public testing::TestWithParam<int> {
           contiguous_tensors(of, inputs.q.data(), inputs.k.data(), inputs.v.data(), o.data(),
                              d_o.data(), lse.data(), dq.data(), dk.data(), dv.data());
       tensors.dropout_offset = offset;
-      report = kernel.backward.emulate(of, tensors, options, true, {});
+      report = emulate_backward(kernel, of, tensors, options, true, {});
     } else {
       ForwardTensors tensors = contiguous_tensors(of, inputs.q.data(), inputs.k.data(),
                                                   inputs.v.data(), o.data(), lse.data());
       tensors.dropout_offset = offset;
-      report = kernel.forward.emulate(of, tensors, options, {});
+      report = emulate_forward(kernel, of, tensors, options, {});
     }
     EXPECT_TRUE(report.findings.empty());
     std::vector<std::uint16_t> all;
@@ -59,7 +60,7 @@ TEST_P(DropoutOffsets, InMemoryCountsInsteadOfTheProblems) {
   for (const AttentionKernel& kernel : attention_kernels()) {
     const int sm = kernel.instruction == MmaInstruction::kWgmma ? 90 : 70;
     const std::size_t shared_bytes = options_of(kernel).shared_bytes_per_block;
-    if (!kernel.supports(problem(), {sm, shared_bytes, true})) continue;
+    if (!kernel.supports(problem(), {sm, shared_bytes, true}, false)) continue;
     for (const bool is_backward : {false, true}) {
       SCOPED_TRACE(std::string(kernel.name) + (is_backward ? " backward" : ""));
       Problem of = problem();

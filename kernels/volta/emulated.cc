@@ -8,8 +8,8 @@
 #include "kernels/base/ceil_divide.h"
 #include "kernels/block_sparse/listed_emulated.h"
 #include "kernels/block_sparse/pattern_lists.h"
+#include "kernels/block_sparse/pattern_parts.h"
 #include "kernels/launch/forward_launch.h"
-#include "kernels/launch/pass_regions.h"
 #include "kernels/launch/run_emulated.h"
 #include "kernels/mask/pattern/sparse_mask.h"
 #include "kernels/varlen/emulated_work_list_sample.h"
@@ -37,34 +37,15 @@ WorkListParams list_of(const Step& step, const PlanRequest& request) {
                    const_cast<WorkItem*>(items));
 }
 
-/// What a pass reports, launch by launch.
-class PassRun {
+/// Blocks in relay hand on the sums of dQ, and publish the statistics where they prepare them.
+class RelayRun : public PassRun {
  public:
-  PassRun(const PlanRequest& request, const EmulationOptions& options)
-      : request_(request), options_(options) {}
-
-  /// Runs blocks of a step, all where the shape names none. `tells_grid`: of launches of parts of
-  /// one grid one tells what all of it counts.
-  void run(const Step& step, const LaunchShape& shape, bool tells_grid = true) {
-    EmulationReport launched = run_emulated(step, shape, regions(step), options_);
-    if (!tells_grid) launched.grid_counters = {};
-    add_report(report_, launched);
-  }
-  /// What has been launched is no part of the pass.
-  void forget_report() { report_ = {}; }
-  EmulationReport take_report() { return std::move(report_); }
+  using PassRun::PassRun;
 
  private:
-  std::vector<GlobalRegion> regions(const Step& step) const {
-    std::vector<GlobalRegion> all = request_.forward != nullptr
-                                        ? forward_regions(request_.problem, *request_.forward)
-                                        : backward_regions(request_.problem, *request_.backward);
-    for (GlobalRegion& part : regions_of(step)) all.push_back(std::move(part));
-    if (step.instance->relays_dq) add_turns(step.params.as<BackwardParams>(), all);
-    return all;
-  }
-  /// Blocks in relay hand on the sums of dQ, and publish the statistics where they prepare them.
-  void add_turns(const BackwardParams& params, std::vector<GlobalRegion>& all) const {
+  void complete_regions(const Step& step, std::vector<GlobalRegion>& all) const override {
+    if (!step.instance->relays_dq) return;
+    const auto& params = step.params.as<BackwardParams>();
     const auto named = [&](std::string_view name) -> GlobalRegion& {
       return *std::find_if(all.begin(), all.end(),
                            [&](const GlobalRegion& region) { return region.name == name; });
@@ -73,12 +54,8 @@ class PassRun {
     GlobalRegion& sums = named("dq_sums");
     sums.turns = params.relay.turns;
     sums.bytes_of_turn = sums.bytes / (named("turns").bytes / sizeof(std::uint32_t));
-    sums.adds_in_any_order = !has_ordered_sums(request_.problem.head_dim);
+    sums.adds_in_any_order = !has_ordered_sums(request().problem.head_dim);
   }
-
-  const PlanRequest& request_;
-  const EmulationOptions& options_;
-  EmulationReport report_;
 };
 
 /// The blocks of a dense step that have the tiles: all where there are none. How much each block
@@ -205,7 +182,7 @@ const Step* find_step(const std::vector<Step>& plan, std::string_view pass) {
 EmulationReport run_relay_plan(const std::vector<Step>& plan, Accumulator accumulator,
                                const PlanRequest& request, const EmulationOptions& options,
                                const BackwardSample& sample) {
-  PassRun pass(request, options);
+  RelayRun pass(request, options);
   const Problem& problem = request.problem;
   const Step& keys = plan.back();
   const auto& params = keys.params.as<BackwardParams>();

@@ -9,19 +9,6 @@
 
 namespace sparkbench::volta {
 
-std::vector<double> steps_of_blocks(const KernelInstance& instance, const Problem& problem) {
-  const KeyMask mask = problem.key_mask();
-  const int step = instance.step_columns / instance.teams;
-  std::vector<double> work;
-  for (int key = 0; key < problem.seqlen_k; key += instance.block_rows) {
-    const int end = std::min(key + instance.block_rows, problem.seqlen_k);
-    const Range rows = mask.rows_of_any({key, end});
-    const int first = rows.begin / step * step;
-    work.push_back(rows.is_empty() ? 0.0 : ceil_divide(rows.end - first, step));
-  }
-  return work;
-}
-
 Tiles tiles_of_same_heads(const Problem& problem, const BackwardSample& sample) {
   std::set<std::array<int, 2>> heads;
   for (const auto& tile : sample.query_tiles) heads.insert({tile[1], tile[2]});

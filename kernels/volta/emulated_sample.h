@@ -4,16 +4,11 @@
 #include <vector>
 
 #include "kernels/base/sample.h"
-#include "kernels/launch/kernel_instance.h"
 #include "kernels/volta/backward/dq_relay.h"
 
 namespace sparkbench::volta {
 
 using Tiles = std::vector<SampleTile>;
-
-/// For each key block, the query steps that it visits for one query head. Its counts are affine in
-/// them.
-std::vector<double> steps_of_blocks(const KernelInstance& instance, const Problem& problem);
 
 /// Every tile of queries of the heads that occur in a sample, and that read key heads of it.
 Tiles tiles_of_same_heads(const Problem& problem, const BackwardSample& sample);

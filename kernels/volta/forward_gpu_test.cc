@@ -10,6 +10,7 @@
 #include "kernels/launch/run_gpu.h"
 #include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/registry.h"
+#include "kernels/strided/kernel_passes.h"
 #include "kernels/testing/test_gpu.h"
 #include "kernels/testing/test_problems.h"
 #include "reference/error_metrics.h"
@@ -90,11 +91,10 @@ void expect_emulated_bits(std::string_view kernel, const Problem& problem) {
   const Outputs gpu = run_on_gpu(kernel, problem, inputs);
   Outputs emulated{std::vector<Half>(problem.q_elements()),
                    std::vector<float>(problem.lse_elements())};
-  find_attention_kernel(kernel)->forward.emulate(
-      problem,
-      contiguous_tensors(problem, inputs.q.data(), inputs.k.data(), inputs.v.data(),
-                         emulated.o.data(), emulated.lse.data()),
-      {.profile = &native_profile()}, {});
+  emulate_forward(*find_attention_kernel(kernel), problem,
+                  contiguous_tensors(problem, inputs.q.data(), inputs.k.data(), inputs.v.data(),
+                                     emulated.o.data(), emulated.lse.data()),
+                  {.profile = &native_profile()}, {});
   std::size_t different = 0;
   for (std::size_t i = 0; i < gpu.o.size(); ++i) different += gpu.o[i].bits != emulated.o[i].bits;
   EXPECT_EQ(different, 0u) << "of " << gpu.o.size() << " elements of O";

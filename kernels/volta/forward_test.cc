@@ -9,6 +9,7 @@
 #include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
 #include "kernels/registry.h"
+#include "kernels/strided/kernel_passes.h"
 #include "kernels/testing/test_problems.h"
 #include "reference/error_metrics.h"
 #include "reference/exact/exact.h"
@@ -32,11 +33,11 @@ Outputs run_emulated(std::string_view kernel, const Problem& problem, const Owne
   Outputs outputs;
   outputs.o.assign(problem.q_elements(), Half{0x7fff});
   outputs.lse.assign(problem.lse_elements(), std::numeric_limits<float>::quiet_NaN());
-  outputs.report = find_attention_kernel(kernel)->forward.emulate(
-      problem,
-      contiguous_tensors(problem, inputs.q.data(), inputs.k.data(), inputs.v.data(),
-                         outputs.o.data(), outputs.lse.data()),
-      options, {});
+  outputs.report =
+      emulate_forward(*find_attention_kernel(kernel), problem,
+                      contiguous_tensors(problem, inputs.q.data(), inputs.k.data(), inputs.v.data(),
+                                         outputs.o.data(), outputs.lse.data()),
+                      options, {});
   return outputs;
 }
 
@@ -155,10 +156,10 @@ TEST_P(VoltaForwardBits, LeaveRowsOfOtherTilesUntouched) {
   std::vector<float> lse(problem.lse_elements(), -7.0f);
   const auto* kernel = find_attention_kernel(GetParam());
   const std::array<int, 3> tile{1, 2, 0};  // rows 128.. of batch 0, head 2
-  kernel->forward.emulate(problem,
-                          contiguous_tensors(problem, inputs.q.data(), inputs.k.data(),
-                                             inputs.v.data(), o.data(), lse.data()),
-                          {.profile = &arithmetic_profile("volta")}, {&tile, 1});
+  emulate_forward(*kernel, problem,
+                  contiguous_tensors(problem, inputs.q.data(), inputs.k.data(), inputs.v.data(),
+                                     o.data(), lse.data()),
+                  {.profile = &arithmetic_profile("volta")}, {&tile, 1});
   for (const QueryRow& row : all_rows(problem)) {
     const bool computed = row.batch == 0 && row.head == 2 && row.row >= 128;
     const std::size_t at =

@@ -10,6 +10,7 @@
 #include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
 #include "kernels/registry.h"
+#include "kernels/strided/kernel_passes.h"
 #include "kernels/testing/nightly.h"
 #include "kernels/testing/test_problems.h"
 #include "kernels/volta/backward/walk.h"
@@ -86,12 +87,11 @@ Rows run_forward(Accumulator accumulator, const Case& made) {
   Rows rows{std::vector<Half>(made.problem.q_elements(), Half{0x7fff}),
             std::vector<float>(made.problem.lse_elements(), NAN),
             {}};
-  rows.report = kernel_of(accumulator)
-                    .forward.emulate(
-                        made.problem,
-                        contiguous_tensors(made.problem, made.inputs.q.data(), made.inputs.k.data(),
-                                           made.inputs.v.data(), rows.o.data(), rows.lse.data()),
-                        options_of(0, EmulationOptions{}.shared_bytes_per_block), {});
+  rows.report =
+      emulate_forward(kernel_of(accumulator), made.problem,
+                      contiguous_tensors(made.problem, made.inputs.q.data(), made.inputs.k.data(),
+                                         made.inputs.v.data(), rows.o.data(), rows.lse.data()),
+                      options_of(0, EmulationOptions{}.shared_bytes_per_block), {});
   return rows;
 }
 
@@ -116,15 +116,12 @@ Outputs run_backward(Accumulator accumulator, const Case& made, const Run& run) 
               std::vector<Half>(problem.k_elements(), poison),
               std::vector<Half>(problem.k_elements(), poison),
               {}};
-  out.report =
-      kernel_of(accumulator)
-          .backward.emulate(problem,
-                            contiguous_tensors(problem, made.inputs.q.data(), made.inputs.k.data(),
-                                               made.inputs.v.data(), made.forward.o.data(),
-                                               made.d_o.data(), made.forward.lse.data(),
-                                               out.dq.data(), out.dk.data(), out.dv.data()),
-                            options_of(run.schedule_seed, run.shared_bytes), run.is_deterministic,
-                            run.sample);
+  out.report = emulate_backward(
+      kernel_of(accumulator), problem,
+      contiguous_tensors(problem, made.inputs.q.data(), made.inputs.k.data(), made.inputs.v.data(),
+                         made.forward.o.data(), made.d_o.data(), made.forward.lse.data(),
+                         out.dq.data(), out.dk.data(), out.dv.data()),
+      options_of(run.schedule_seed, run.shared_bytes), run.is_deterministic, run.sample);
   return out;
 }
 

@@ -129,7 +129,7 @@ KernelInstance backward_dq(std::string_view symbol, std::string_view id, const v
 
 template <class Config>
 KernelInstance rows(std::string_view symbol, std::string_view id, const void* function,
-                    int shared_bytes, void (*emulate)(EmulatedMachine&, const void*)) {
+                    int shared_bytes, EmulatedBody* emulate) {
   return {.id = id,
           .symbol = symbol,
           .instruction = MmaInstruction::kM8n8k4,

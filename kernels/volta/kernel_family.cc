@@ -1,15 +1,10 @@
 #include "kernels/volta/kernel_family.h"
 
-#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <utility>
 
-#include "kernels/block_sparse/pattern_lists.h"
-#include "kernels/block_sparse/pattern_parts.h"
 #include "kernels/launch/m8n8k4_code.h"
-#include "kernels/strided/passes_emulated.h"
-#include "kernels/strided/pattern_launches.h"
 #include "kernels/tile/chunked_view.h"
 #include "kernels/volta/emulated.h"
 #include "kernels/volta/instance_table.h"
@@ -24,7 +19,11 @@ constexpr int kMostHeadDimOf64KiB = 128;
 constexpr std::size_t kLeastSharedBytes = std::size_t{64} << 10;  // of a block: instances.h
 constexpr std::size_t kLargeSharedBytes = std::size_t{96} << 10;  // of a block: Volta's
 
-Support supports(const Problem& problem, const KernelDevice& device) {
+/// SMs of 64 KiB have no instances for varlen sequences.
+Support supports(const Problem& problem, const KernelDevice& device, bool is_varlen) {
+  if (is_varlen && device.shared_bytes_per_block < kLargeSharedBytes) {
+    return {"variable lengths with less than 96 KiB of shared memory a block"};
+  }
   if (device.sm < traits_of(MmaInstruction::kM8n8k4).first_sm) {
     return {"compute capabilities below 7.0"};
   }
@@ -50,133 +49,22 @@ Support supports(const Problem& problem, const KernelDevice& device) {
   return {};
 }
 
-/// SMs of 64 KiB have no instances for packed sequences.
-Support supports_packed(const Problem& packed, const KernelDevice& device) {
-  if (device.shared_bytes_per_block < kLargeSharedBytes) {
-    return {"variable lengths with less than 96 KiB of shared memory a block"};
-  }
-  return supports(packed, device);
-}
-
-/// Workspace of one pass. Patterns and varlen problems have instances for 96 KiB only.
-std::uint64_t bytes_of_pass(Accumulator accumulator, const Problem& problem, Pass pass,
-                            bool is_deterministic) {
-  if (problem.head_dim > kMostHeadDim) return 0;
-  PlanRequest request{problem, kLargeSharedBytes};
-  request.is_deterministic = is_deterministic;
-  return plan_bytes(accumulator, request, pass);
-}
-
-/// A training step has room for either of its passes, which follow each other.
-template <Accumulator kAccumulator>
-std::uint64_t workspace_bytes(const Problem& problem, Pass pass, bool is_deterministic) {
-  const auto of = [&](Pass each) {
-    return bytes_of_pass(kAccumulator, problem, each, is_deterministic);
-  };
-  return pass == Pass::kForwardBackward ? std::max(of(Pass::kForward), of(Pass::kBackward))
-                                        : of(pass);
-}
-
-template <Accumulator kAccumulator>
-std::uint64_t packed_workspace_bytes(const Problem& packed, int batch, Pass pass,
-                                     bool is_deterministic) {
-  const PackedLengths lengths{batch, nullptr, nullptr};
-  PlanRequest request{packed, kLargeSharedBytes};
-  request.is_deterministic = is_deterministic;
-  request.lengths = &lengths;
-  return plan_bytes(kAccumulator, request, pass);
-}
-
-/// The lists of a pattern that is not run as strided views, for which instances are for 96 KiB
-/// alone.
-void add_lists(Accumulator accumulator, const Problem& problem, Pass pass, bool is_deterministic,
-               PatternLists& lists) {
-  PlanRequest request{problem, kLargeSharedBytes};
-  request.is_deterministic = is_deterministic;
-  for (const KernelInstance* const instance : listed_instances(accumulator, request, pass)) {
-    lists.add({*problem.sparse, list_kind_of(*instance)});
-  }
-}
-
-template <Accumulator kAccumulator>
-PatternLists sparse_lists(const Problem& problem, Pass pass, bool is_deterministic) {
-  PatternLists lists;
-  if (!has_mask_passes(problem)) {
-    add_lists(kAccumulator, problem, pass, is_deterministic, lists);
-    return lists;
-  }
-  for (const Problem& view : problems_of_views(problem)) {
-    lists.begin_view();
-    if (view.sparse) add_lists(kAccumulator, view, pass, is_deterministic, lists);
-  }
-  return lists;
-}
-
-/// Emulates a pass of a problem that is not run as strided views.
-template <Accumulator kAccumulator, class Emulate>
-EmulationReport emulate_whole(PlanRequest request, Pass pass, Emulate emulate) {
-  PatternLists lists;
-  if (request.problem.sparse) {
-    add_lists(kAccumulator, request.problem, pass, request.is_deterministic, lists);
-  }
-  request.lists = &lists;
-  return emulate(request);
-}
-
-template <Accumulator kAccumulator>
-EmulationReport emulate(const Problem& problem, const ForwardTensors& tensors,
-                        const EmulationOptions& options, std::span<const SampleTile> tiles) {
-  const auto whole = [&](const Problem& of, const ForwardTensors& tensors_of,
-                         std::span<const SampleTile> tiles_of) {
-    return emulate_whole<kAccumulator>({of, options.shared_bytes_per_block, &tensors_of},
-                                       Pass::kForward, [&](const PlanRequest& request) {
-                                         return emulate_forward(kAccumulator, request, options,
-                                                                tiles_of);
-                                       });
-  };
-  return has_mask_passes(problem) ? emulate_passes_forward(problem, tensors, options, tiles, whole)
-                                  : whole(problem, tensors, tiles);
-}
-
-template <Accumulator kAccumulator>
-EmulationReport emulate(const Problem& problem, const BackwardTensors& tensors,
-                        const EmulationOptions& options, bool is_deterministic,
-                        const BackwardSample& sample) {
-  const auto whole = [&](const Problem& of, const BackwardTensors& tensors_of,
-                         const BackwardSample& sample_of) {
-    return emulate_whole<kAccumulator>(
-        {of, options.shared_bytes_per_block, nullptr, &tensors_of, is_deterministic},
-        Pass::kBackward, [&](const PlanRequest& request) {
-          return emulate_backward(kAccumulator, request, options, sample_of);
-        });
-  };
-  return has_mask_passes(problem)
-             ? emulate_passes_backward(problem, tensors, options, sample, whole)
-             : whole(problem, tensors, sample);
-}
-
-template <Accumulator kAccumulator>
-EmulationReport emulate_packed(const Problem& packed, const PackedLengths& lengths,
-                               const ForwardTensors& tensors, const EmulationOptions& options,
-                               std::span<const SampleTile> tiles) {
-  return emulate_forward(
-      kAccumulator, {packed, options.shared_bytes_per_block, &tensors, nullptr, false, &lengths},
-      options, tiles);
-}
-
-template <Accumulator kAccumulator>
-EmulationReport emulate_packed(const Problem& packed, const PackedLengths& lengths,
-                               const BackwardTensors& tensors, const EmulationOptions& options,
-                               bool is_deterministic, const BackwardSample& sample) {
-  return emulate_backward(
-      kAccumulator,
-      {packed, options.shared_bytes_per_block, nullptr, &tensors, is_deterministic, &lengths},
-      options, sample);
-}
-
 template <Accumulator kAccumulator>
 std::vector<Step> plan_of(const PlanRequest& request, Workspace& workspace) {
   return plan(kAccumulator, request, workspace);
+}
+
+template <Accumulator kAccumulator>
+std::vector<const KernelInstance*> listed_instances_of(const PlanRequest& request, Pass pass) {
+  return listed_instances(kAccumulator, request, pass);
+}
+
+template <Accumulator kAccumulator>
+EmulationReport emulate(const PlanRequest& request, const EmulationOptions& options,
+                        const BackwardSample& sample) {
+  return request.forward != nullptr
+             ? emulate_forward(kAccumulator, request, options, sample.query_tiles)
+             : emulate_backward(kAccumulator, request, options, sample);
 }
 
 #ifdef SPARKBENCH_HAS_VOLTA
@@ -192,16 +80,10 @@ constexpr AttentionKernel kernel(std::string_view name, std::string_view summary
           .accumulator = kAccumulator,
           .instruction = MmaInstruction::kM8n8k4,
           .supports = supports,
-          .workspace_bytes = workspace_bytes<kAccumulator>,
           .plan = plan_of<kAccumulator>,
           .has_gpu_code = kHasGpuCode,
-          .forward = {emulate<kAccumulator>},
-          .backward = {emulate<kAccumulator>},
-          .packed = {.supports = supports_packed,
-                     .workspace_bytes = packed_workspace_bytes<kAccumulator>,
-                     .emulate_forward = emulate_packed<kAccumulator>,
-                     .emulate_backward = emulate_packed<kAccumulator>},
-          .sparse_lists = sparse_lists<kAccumulator>};
+          .emulate = emulate<kAccumulator>,
+          .listed_instances = listed_instances_of<kAccumulator>};
 }
 
 constexpr AttentionKernel kKernels[] = {

@@ -11,6 +11,7 @@
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
 #include "kernels/mask/pattern/sparse_mask.h"
 #include "kernels/registry.h"
+#include "kernels/strided/kernel_passes.h"
 #include "reference/exact/exact.h"
 #include "reference/inputs/inputs.h"
 
@@ -33,11 +34,11 @@ Outputs run_forward(std::string_view kernel, const Problem& problem, const Owned
                   std::vector<float>(problem.lse_elements()),
                   {},
                   {}};
-  const EmulationReport report = find_attention_kernel(kernel)->forward.emulate(
-      problem,
-      contiguous_tensors(problem, inputs.q.data(), inputs.k.data(), inputs.v.data(),
-                         outputs.o.data(), outputs.lse.data()),
-      options(), {});
+  const EmulationReport report =
+      emulate_forward(*find_attention_kernel(kernel), problem,
+                      contiguous_tensors(problem, inputs.q.data(), inputs.k.data(), inputs.v.data(),
+                                         outputs.o.data(), outputs.lse.data()),
+                      options(), {});
   EXPECT_EQ(report.findings_total, 0u);
   outputs.forward = report.counters;
   return outputs;
@@ -47,8 +48,8 @@ Outputs run(std::string_view kernel, const Problem& problem, bool is_determinist
   const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 3);
   const std::vector<Half> d_o = make_gradient_input(problem, Distribution::kNormal, 3);
   Outputs outputs = run_forward(kernel, problem, inputs);
-  const EmulationReport report = find_attention_kernel(kernel)->backward.emulate(
-      problem,
+  const EmulationReport report = emulate_backward(
+      *find_attention_kernel(kernel), problem,
       contiguous_tensors(problem, inputs.q.data(), inputs.k.data(), inputs.v.data(),
                          outputs.o.data(), d_o.data(), outputs.lse.data(), outputs.dq.data(),
                          outputs.dk.data(), outputs.dv.data()),

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
+#include "kernels/strided/kernel_passes.h"
 #include "kernels/testing/nightly.h"
 #include "kernels/testing/test_packed_alone.h"
 #include "kernels/testing/test_problems.h"
@@ -77,8 +78,8 @@ TEST(VoltaPackedBits, OfStridedTensorsAreTheSame) {
   PackedRows rows(made);
   ForwardTensors tensors = made.tensors(rows).all;
   tensors.q = {by_heads.data(), 0, 64, std::int64_t{total} * 64};
-  expect_clean_but_for_lists(
-      kernel.packed.emulate_forward(made.problem, made.lengths(), tensors, options_of(kernel), {}));
+  expect_clean_but_for_lists(emulate_packed_forward(kernel, made.problem, made.lengths(), tensors,
+                                                    options_of(kernel), {}));
   EXPECT_TRUE(same_bits(rows.o, want.o));
 }
 
@@ -98,8 +99,8 @@ TEST(VoltaPacked, TouchesNothingElseWhateverOffsetsAre) {
        {std::vector<int>{0, 900, -5, 200}, {10, 5, 3, 1000}, {-7, -3, 100, 50}}) {
     made.cu_seqlens_q = made.cu_seqlens_k = offsets;
     PackedRows rows(made);
-    const EmulationReport report = kernel.packed.emulate_forward(
-        made.problem, made.lengths(), made.tensors(rows).all, options_of(kernel), {});
+    const EmulationReport report = emulate_packed_forward(
+        kernel, made.problem, made.lengths(), made.tensors(rows).all, options_of(kernel), {});
     for (const Finding& finding : report.findings) {
       EXPECT_NE(finding.kind, FindingKind::kOutOfBounds) << finding.message;
     }
@@ -111,8 +112,8 @@ TEST(VoltaPacked, RefusesWhatIsNotPacked) {
   PackedCase made(packed_problem(64, MaskSpec::full(), 0.0f, 4), {{3, 4}});
   PackedRows rows(made);
   made.problem.batch = 2;
-  EXPECT_THROW(kernel.packed.emulate_forward(made.problem, made.lengths(), made.tensors(rows).all,
-                                             options_of(kernel), {}),
+  EXPECT_THROW(emulate_packed_forward(kernel, made.problem, made.lengths(), made.tensors(rows).all,
+                                      options_of(kernel), {}),
                std::invalid_argument);
 }
 
@@ -133,11 +134,11 @@ void expect_near_counts(const EmulationReport& sample, const EmulationReport& wh
 
 TEST_F(VoltaPackedSample, OfTilesHasTheBitsOfTheWhole) {
   PackedRows whole(made_), some(made_);
-  const EmulationReport of_whole = kernel_.packed.emulate_forward(
-      made_.problem, made_.lengths(), made_.tensors(whole).all, options_of(kernel_), {});
+  const EmulationReport of_whole = emulate_packed_forward(
+      kernel_, made_.problem, made_.lengths(), made_.tensors(whole).all, options_of(kernel_), {});
   const std::vector<SampleTile> tiles = {{0, 1, 0}, {2, 1, 0}, {0, 3, 4}, {1, 2, 3}};
-  const EmulationReport of_some = kernel_.packed.emulate_forward(
-      made_.problem, made_.lengths(), made_.tensors(some).all, options_of(kernel_), tiles);
+  const EmulationReport of_some = emulate_packed_forward(
+      kernel_, made_.problem, made_.lengths(), made_.tensors(some).all, options_of(kernel_), tiles);
   expect_clean_but_for_lists(of_some);
   expect_near_counts(of_some, of_whole, 0.05);
   for (const auto& [tile, head, sequence] : tiles) {
@@ -160,8 +161,8 @@ TEST_P(VoltaPackedSampleGradients, AreThoseOfTheSequences) {
   for (const bool is_deterministic : {true, false}) {
     PackedGradients whole(made), some(made);
     const EmulationReport of_whole =
-        kernel.packed.emulate_backward(made.problem, made.lengths(), made.tensors(rows, whole),
-                                       options_of(kernel), is_deterministic, {});
+        emulate_packed_backward(kernel, made.problem, made.lengths(), made.tensors(rows, whole),
+                                options_of(kernel), is_deterministic, {});
     BackwardSample sample;  // of sequences 0 and 2 the second key head, which heads 2 and 3 read
     for (const int sequence : {0, 2}) {
       for (int t = 0; t < (sequence == 0 ? 3 : 1); ++t) {
@@ -171,8 +172,8 @@ TEST_P(VoltaPackedSampleGradients, AreThoseOfTheSequences) {
       }
     }
     const EmulationReport of_some =
-        kernel.packed.emulate_backward(made.problem, made.lengths(), made.tensors(rows, some),
-                                       options_of(kernel), is_deterministic, sample);
+        emulate_packed_backward(kernel, made.problem, made.lengths(), made.tensors(rows, some),
+                                options_of(kernel), is_deterministic, sample);
     expect_clean_but_for_lists(of_some);
     expect_near_counts(of_some, of_whole, 0.05);
     for (const int sequence : {0, 2}) {

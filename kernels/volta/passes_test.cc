@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/strided/kernel_passes.h"
 #include "kernels/strided/pattern_launches.h"
 #include "kernels/testing/nightly.h"
 #include "kernels/testing/test_sparse_checks.h"
@@ -102,15 +103,14 @@ TEST_P(VoltaPassesBits, AreTheDenseKernelsOverGatheredTensors) {
     std::vector<Half> o(q.size()), dq(q.size()), dk(q.size()), dv(q.size());
     std::vector<float> lse(dense.lse_elements());
     const EmulationOptions options{.profile = &arithmetic_profile("volta")};
-    run_of_whole.kernel().forward.emulate(
-        dense, contiguous_tensors(dense, q.data(), k.data(), v.data(), o.data(), lse.data()),
-        options, {});
+    emulate_forward(run_of_whole.kernel(), dense,
+                    contiguous_tensors(dense, q.data(), k.data(), v.data(), o.data(), lse.data()),
+                    options, {});
     EXPECT_TRUE(same_bits(o, lines_of(got.o)));
-    run_of_whole.kernel().backward.emulate(
-        dense,
-        contiguous_tensors(dense, q.data(), k.data(), v.data(), o.data(), d_o.data(), lse.data(),
-                           dq.data(), dk.data(), dv.data()),
-        options, true, {});
+    emulate_backward(run_of_whole.kernel(), dense,
+                     contiguous_tensors(dense, q.data(), k.data(), v.data(), o.data(), d_o.data(),
+                                        lse.data(), dq.data(), dk.data(), dv.data()),
+                     options, true, {});
     EXPECT_TRUE(same_bits(dq, lines_of(got.dq)));
     EXPECT_TRUE(same_bits(dk, lines_of(got.dk)));
     EXPECT_TRUE(same_bits(dv, lines_of(got.dv)));
@@ -147,13 +147,12 @@ TEST(VoltaPassesOfABatch, HaveTheBitsOfItsEntriesAlone) {
       std::vector<float> lse(one.lse_elements());
       const EmulationOptions options{.profile = &arithmetic_profile("volta")};
       const OwnedInputs& in = of_all.inputs();
-      of_all.kernel().forward.emulate(
-          one,
-          contiguous_tensors(one, in.q.data() + first, in.k.data() + first, in.v.data() + first,
-                             o.data(), lse.data()),
-          options, {});
-      of_all.kernel().backward.emulate(
-          one,
+      emulate_forward(of_all.kernel(), one,
+                      contiguous_tensors(one, in.q.data() + first, in.k.data() + first,
+                                         in.v.data() + first, o.data(), lse.data()),
+                      options, {});
+      emulate_backward(
+          of_all.kernel(), one,
           contiguous_tensors(one, in.q.data() + first, in.k.data() + first, in.v.data() + first,
                              o.data(), of_all.d_o().data() + first, lse.data(), dq.data(),
                              dk.data(), dv.data()),
@@ -188,7 +187,7 @@ TEST(VoltaPassesOfASample, HaveTheBitsOfTheWhole) {
   clear(part.lse);
   const EmulationOptions options{.profile = &arithmetic_profile("volta")};
   const std::vector<SampleTile> tiles{{2, 1, 0}, {4, 0, 1}};
-  expect_clean(made.kernel().forward.emulate(problem, made.forward(part), options, tiles));
+  expect_clean(emulate_forward(made.kernel(), problem, made.forward(part), options, tiles));
   const auto rows_of = [&](const SampleTile& tile, auto&& compare) {
     const int first = tile[0] * kSampleRows;
     for (int row = first; row < std::min(first + kSampleRows, problem.seqlen_q); ++row) {
@@ -217,7 +216,8 @@ TEST(VoltaPassesOfASample, HaveTheBitsOfTheWhole) {
   clear(part.dk);
   clear(part.dv);
   const BackwardSample sample{{{1, 0, 1}}, {{3, 1, 0}}};
-  expect_clean(made.kernel().backward.emulate(problem, made.backward(part), options, true, sample));
+  expect_clean(
+      emulate_backward(made.kernel(), problem, made.backward(part), options, true, sample));
   rows_of(sample.query_tiles[0],
           [&](int row) { EXPECT_TRUE(same_row(whole.dq, part.dq, 1, row, 0)) << row; });
   rows_of(sample.key_tiles[0], [&](int row) {
@@ -285,8 +285,8 @@ TEST(VoltaPassesDropout, TakesItsOffsetFromMemory) {
   ForwardTensors forward = in_memory.forward(got);
   BackwardTensors backward = in_memory.backward(got);
   forward.dropout_offset = backward.dropout_offset = &offset;
-  expect_clean(in_memory.kernel().forward.emulate(problem, forward, options, {}));
-  expect_clean(in_memory.kernel().backward.emulate(problem, backward, options, true, {}));
+  expect_clean(emulate_forward(in_memory.kernel(), problem, forward, options, {}));
+  expect_clean(emulate_backward(in_memory.kernel(), problem, backward, options, true, {}));
   EXPECT_TRUE(same_bits(want.o, got.o));
   EXPECT_TRUE(same_bits(want.dq, got.dq));
   EXPECT_TRUE(same_bits(want.dk, got.dk));

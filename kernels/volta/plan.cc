@@ -131,30 +131,20 @@ int rows_of(const KernelInstance& instance, const Problem& problem) {
   return instance.pass() == "bwd-statistics" ? workspace_rows(problem.seqlen_q) : problem.seqlen_q;
 }
 
+PlanPass plan_with(Accumulator accumulator) {
+  return [accumulator](const PlanRequest& request, Workspace& workspace) {
+    return plan(accumulator, request, workspace);
+  };
+}
+
 /// The workspace of a pattern that is run as strided views. Views run one after the other and share
 /// one part of it.
 PassesWorkspace passes_workspace(Accumulator accumulator, const PlanRequest& request, Pass pass) {
   std::uint64_t most = 0;
   for (const Problem& view : problems_of_views(request.problem)) {
-    most = std::max(most, plan_bytes(accumulator, request.of(view), pass));
+    most = std::max(most, workspace_bytes(plan_with(accumulator), request.of(view), pass));
   }
   return {request.problem, pass, most};
-}
-
-std::uint64_t varlen_bytes(Accumulator accumulator, const PlanRequest& request, Pass pass) {
-  const int batch = request.lengths->batch;
-  const bool is_forward = pass == Pass::kForward;
-  const int products = is_forward                 ? kForwardProducts
-                       : request.is_deterministic ? kKeyProducts
-                                                  : kSummedProducts;
-  const KernelInstance* const instance = find_instance(
-      wish_of(accumulator, request, is_forward ? "fwd" : "bwd", products, BlockSource::kVarlen));
-  if (instance == nullptr) return 0;  // it is not computed
-  const WorkListKind kind{!is_forward, instance->block_rows};
-  if (is_forward) return work_list_bytes(request.problem, batch, kind);
-  DeviceWorkspace workspace;
-  const VarlenWorkspace memory(request.problem, batch, kind, request.is_deterministic, workspace);
-  return workspace.bytes();
 }
 
 }  // namespace
@@ -231,30 +221,16 @@ std::vector<Step> plan(Accumulator accumulator, const PlanRequest& request, Work
   if (has_mask_passes(request.problem)) {
     const PassesWorkspace layout =
         passes_workspace(accumulator, request, is_forward ? Pass::kForward : Pass::kBackward);
-    const auto plan_view = [&](const PlanRequest& view, Workspace& own) {
-      return plan(accumulator, view, own);
-    };
-    return plan_of_views(request, layout, workspace.take("views", layout.bytes), plan_view);
+    void* const memory = workspace.take("views", layout.bytes);
+    if (request.lists == nullptr) return {};  // who asks for the workspace
+    return plan_of_views(request, layout, memory, plan_with(accumulator));
   }
   if (request.problem.sparse) {
-    const Problem dense = without_pattern(request.problem);
-    return is_forward ? sparse_forward_plan(accumulator, request.of(dense), workspace)
-                      : sparse_backward_plan(accumulator, request.of(dense), workspace);
+    return is_forward ? sparse_forward_plan(accumulator, request, workspace)
+                      : sparse_backward_plan(accumulator, request, workspace);
   }
   return is_forward ? dense_forward(accumulator, request)
                     : dense_backward(accumulator, request, workspace);
-}
-
-std::uint64_t plan_bytes(Accumulator accumulator, const PlanRequest& request, Pass pass) {
-  if (request.lengths != nullptr) return varlen_bytes(accumulator, request, pass);
-  if (has_mask_passes(request.problem)) return passes_workspace(accumulator, request, pass).bytes;
-  if (request.problem.sparse) {
-    const Problem dense = without_pattern(request.problem);
-    return sparse_plan_bytes(accumulator, request.of(dense), pass, *request.problem.sparse);
-  }
-  return pass == Pass::kForward
-             ? 0
-             : backward_workspace_bytes_of_grid(request.problem, request.is_deterministic);
 }
 
 }  // namespace sparkbench::volta

@@ -14,10 +14,6 @@ namespace sparkbench::volta {
 /// (kernels/varlen/work_lists.h).
 std::vector<Step> plan(Accumulator accumulator, const PlanRequest& request, Workspace& workspace);
 
-/// Device memory that such a pass takes beside its tensors: the parts that plan() takes, of a
-/// varlen problem of `lengths->batch` sequences. Saturates.
-std::uint64_t plan_bytes(Accumulator accumulator, const PlanRequest& request, Pass pass);
-
 /// A dense backward pass whose blocks hand on dQ, of 2^slot_bits slots, whatever has_relay() says
 /// (backward/relay_plan.h).
 std::vector<Step> relay_plan(const KernelInstance& instance, const PlanRequest& request,

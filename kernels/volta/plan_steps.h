@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "kernels/varlen/work_lists.h"
@@ -14,9 +15,6 @@ namespace sparkbench::volta {
 /// The work list of every varlen kernel that keeps queries in the workspace. Other kernels list
 /// blocks of their own rows, or of keys.
 inline constexpr WorkListKind kQueryList = {false, kWorkspaceBlock};
-
-/// Products a tile: forward; dK, dV and sums of dQ; dK and dV only; dQ only.
-inline constexpr int kForwardProducts = 2, kSummedProducts = 5, kKeyProducts = 4, kDqProducts = 3;
 
 inline InstanceWish wish_of(Accumulator accumulator, const PlanRequest& request,
                             std::string_view pass, int products,
@@ -48,13 +46,15 @@ inline void read_rows(const BackwardParams& params, const Problem& rows, Step& s
   step.writes.push_back(sums_part(params, rows));
 }
 
-/// The plan of a pattern's pass, of the problem without it, over the request's lists; and what
-/// plan_bytes() is of it.
+/// The plan of a pattern's pass.
 std::vector<Step> sparse_forward_plan(Accumulator accumulator, const PlanRequest& request,
                                       Workspace& workspace);
 std::vector<Step> sparse_backward_plan(Accumulator accumulator, const PlanRequest& request,
                                        Workspace& workspace);
-std::uint64_t sparse_plan_bytes(Accumulator accumulator, const PlanRequest& request, Pass pass,
-                                const SparseMask& mask);
+
+/// Appends steps.
+inline void append(std::vector<Step> steps, std::vector<Step>& plan) {
+  for (Step& step : steps) plan.push_back(std::move(step));
+}
 
 }  // namespace sparkbench::volta

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/base/ceil_divide.h"
+#include "kernels/strided/kernel_passes.h"
 #include "kernels/testing/nightly.h"
 #include "kernels/testing/test_sparse_checks.h"
 
@@ -49,7 +50,7 @@ ForwardRun run_forward(const PatternRun& run) {
   made.out.o.resize(problem.q_elements());
   made.out.lse.resize(problem.lse_elements());
   const EmulationOptions options = options_of(run.kernel());
-  made.report = run.kernel().forward.emulate(problem, run.forward(made.out), options, {});
+  made.report = emulate_forward(run.kernel(), problem, run.forward(made.out), options, {});
   expect_clean(made.report);
   return made;
 }

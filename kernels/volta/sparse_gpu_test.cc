@@ -7,6 +7,7 @@
 #include <string_view>
 #include <tuple>
 
+#include "kernels/strided/kernel_passes.h"
 #include "kernels/testing/nightly.h"
 #include "kernels/testing/test_sparse_gpu.h"
 
@@ -57,10 +58,10 @@ TEST_P(VoltaSparseGpu, HasThemForABatchInPasses) {
 TEST_P(VoltaSparseGpu, HasThemForSplitBlocks) {
   const Problem split = with_pattern(problem(2430, 2430), "longformer:16:4/window:40+sink:3");
   const AttentionKernel& of_name = *find_attention_kernel(kernel());
-  EXPECT_GT(of_name.sparse_lists(split, Pass::kForward, false)[0].part_rows(), 0);
+  EXPECT_GT(sparse_lists(of_name, split, Pass::kForward, false)[0].part_rows(), 0);
   for (const bool is_deterministic : {false, true}) {
-    if (of_name.backward.emulate == nullptr) break;
-    const PatternLists lists = of_name.sparse_lists(split, Pass::kBackward, is_deterministic);
+    if (!of_name.has_backward()) break;
+    const PatternLists lists = sparse_lists(of_name, split, Pass::kBackward, is_deterministic);
     for (int i = 0; i < lists.size(); ++i) EXPECT_GT(lists[i].part_rows(), 0);
   }
   expect_emulated_bits(kernel(), split);

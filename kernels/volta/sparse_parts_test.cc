@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/strided/kernel_passes.h"
 #include "kernels/testing/nightly.h"
 #include "kernels/testing/test_sparse_checks.h"
 #include "reference/error_metrics.h"
@@ -53,15 +54,15 @@ RelativeErrors errors_of_global_rows(std::string_view kernel, const Problem& pro
   Passes out{std::vector<Half>(problem.q_elements()), std::vector<Half>(problem.q_elements()),
              std::vector<Half>(problem.k_elements()), std::vector<Half>(problem.k_elements()),
              std::vector<float>(problem.lse_elements())};
-  expect_clean(made.kernel().forward.emulate(problem, made.forward(out), options, {{{0, 0, 0}}}));
+  expect_clean(emulate_forward(made.kernel(), problem, made.forward(out), options, {{{0, 0, 0}}}));
   const ErrorMetrics o = error_metrics(gather_rows(problem, out.o, out.lse, rows.dq),
                                        exact_forward(problem, inputs, rows.dq));
 
   RoundedForward exact = rounded_forward(problem, inputs, all_rows(problem));
   out.o = exact.o;
   out.lse = exact.lse;
-  expect_clean(made.kernel().backward.emulate(problem, made.backward(out), options, true,
-                                              {{{0, 0, 0}}, {{0, 0, 0}}}));
+  expect_clean(emulate_backward(made.kernel(), problem, made.backward(out), options, true,
+                                {{{0, 0, 0}}, {{0, 0, 0}}}));
   const GradientErrors of = gradient_errors(
       gather_gradients(problem, {out.dq, out.dk, out.dv}, rows),
       exact_backward(problem, {inputs.q, inputs.k, inputs.v, made.d_o(), exact.o, exact.lse},
@@ -78,7 +79,7 @@ TEST(VoltaBlocksInParts, AreNearlyAsRightAsWholeOnes) {
       if (!is_tried(cell++, 2)) continue;
       SCOPED_TRACE(std::string(kernel) + ", head_dim " + std::to_string(head_dim));
       const Problem problem = whole_problem(head_dim), split = with_pattern(problem, kSplit);
-      ASSERT_GT(find_attention_kernel(kernel)->workspace_bytes(split, Pass::kForward, true), 0u);
+      ASSERT_GT(workspace_bytes(*find_attention_kernel(kernel), split, Pass::kForward, true), 0u);
       const RelativeErrors whole = errors_of_global_rows(kernel, problem);
       const RelativeErrors in_parts = errors_of_global_rows(kernel, split);
       const auto expect_near = [&](const char* name, double RelativeErrors::*of) {

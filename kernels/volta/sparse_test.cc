@@ -12,6 +12,7 @@
 
 #include "kernels/block_sparse/pattern_lists.h"
 #include "kernels/mask/pattern/sparse_mask.h"
+#include "kernels/strided/kernel_passes.h"
 #include "kernels/testing/nightly.h"
 #include "kernels/testing/test_problems.h"
 #include "kernels/testing/test_sparse_checks.h"
@@ -117,9 +118,8 @@ TEST(VoltaSplitBlocks, AreThePatternByItsDefinition) {
       SCOPED_TRACE(testing::Message() << "head_dim " << head_dim << ", dropout " << dropout_p
                                       << (is_deterministic ? ", deterministic" : ""));
       const Problem problem = split_problem(head_dim, dropout_p);
-      const PatternLists lists = PatternRun("volta-fp32acc", problem)
-                                     .kernel()
-                                     .sparse_lists(problem, Pass::kBackward, is_deterministic);
+      const PatternLists lists = sparse_lists(PatternRun("volta-fp32acc", problem).kernel(),
+                                              problem, Pass::kBackward, is_deterministic);
       for (int i = 0; i < lists.size(); ++i) ASSERT_GT(lists[i].part_rows(), 0);
       expect_as_by_pictures("volta-fp32acc", problem, pictures_of(problem), is_deterministic);
     }
@@ -157,8 +157,8 @@ TEST(VoltaSplitBlocks, OfAnExpressionHaveTheBitsOfZones) {
   expression.sparse = make_sparse_mask("where:q<4||k<4||abs(q-k)<=16", kSplitSeqlen, kSplitSeqlen);
   const PatternRun of_zones("volta-fp32acc", zones), of_expression("volta-fp32acc", expression);
   for (const Pass pass : {Pass::kForward, Pass::kBackward}) {
-    EXPECT_EQ(of_zones.kernel().workspace_bytes(zones, pass, true),
-              of_zones.kernel().workspace_bytes(expression, pass, true));
+    EXPECT_EQ(workspace_bytes(of_zones.kernel(), zones, pass, true),
+              workspace_bytes(of_zones.kernel(), expression, pass, true));
   }
   const Passes a = run(of_zones, true), b = run(of_expression, true);
   EXPECT_TRUE(same_bits(a.o, b.o));
@@ -180,7 +180,7 @@ TEST(VoltaSplitBlocks, OfASampleAreThoseOfTheWhole) {
     std::fill(part.o.begin(), part.o.end(), Half{});
     std::fill(part.lse.begin(), part.lse.end(), 0.0f);
     expect_clean(
-        made.kernel().forward.emulate(problem, made.forward(part), options, {{{tile, 1, 0}}}));
+        emulate_forward(made.kernel(), problem, made.forward(part), options, {{{tile, 1, 0}}}));
     const std::size_t first = static_cast<std::size_t>(tile) * kSampleRows * row + 64;
     EXPECT_EQ(std::memcmp(&part.o[first], &whole.o[first], 64 * sizeof(Half)), 0);
     const std::size_t lse = kSplitSeqlen + static_cast<std::size_t>(tile) * kSampleRows;
@@ -188,8 +188,8 @@ TEST(VoltaSplitBlocks, OfASampleAreThoseOfTheWhole) {
     part = whole;
     std::fill(part.dq.begin(), part.dq.end(), Half{});
     std::fill(part.dk.begin(), part.dk.end(), Half{});
-    expect_clean(made.kernel().backward.emulate(problem, made.backward(part), options, true,
-                                                {{{tile, 1, 0}}, {{tile, 0, 0}}}));
+    expect_clean(emulate_backward(made.kernel(), problem, made.backward(part), options, true,
+                                  {{{tile, 1, 0}}, {{tile, 0, 0}}}));
     EXPECT_EQ(std::memcmp(&part.dq[first], &whole.dq[first], 64 * sizeof(Half)), 0);
     const std::size_t key = static_cast<std::size_t>(tile) * kSampleRows * 64;
     EXPECT_EQ(std::memcmp(&part.dk[key], &whole.dk[key], kSampleRows * 64 * sizeof(Half)), 0);

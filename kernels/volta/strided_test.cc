@@ -8,6 +8,7 @@
 #include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
 #include "kernels/registry.h"
+#include "kernels/strided/kernel_passes.h"
 #include "kernels/testing/messages.h"
 #include "kernels/testing/nightly.h"
 #include "reference/inputs/inputs.h"
@@ -112,10 +113,10 @@ class VoltaStrided : public testing::TestWithParam<std::tuple<Order, int>> {
     forward_of_contiguous();
   }
   void forward_of_contiguous() {
-    kernel_->forward.emulate(problem_,
-                             contiguous_tensors(problem_, inputs_.q.data(), inputs_.k.data(),
-                                                inputs_.v.data(), o_.data(), lse_.data()),
-                             options_, {});
+    emulate_forward(*kernel_, problem_,
+                    contiguous_tensors(problem_, inputs_.q.data(), inputs_.k.data(),
+                                       inputs_.v.data(), o_.data(), lse_.data()),
+                    options_, {});
   }
   Buffer buffer(int count) const { return {order(), problem_, problem_.seqlen_q, count}; }
   Buffer packed_inputs() const {
@@ -138,8 +139,9 @@ class VoltaStrided : public testing::TestWithParam<std::tuple<Order, int>> {
 TEST_P(VoltaStrided, ForwardHasTheBitsOfContiguousTensors) {
   Buffer qkv = packed_inputs(), o = buffer(1);
   std::vector<float> lse(lse_.size());
-  const EmulationReport report = kernel_->forward.emulate(
-      problem_, {qkv.view(0), qkv.view(1), qkv.view(2), o.view(0), lse.data()}, options_, {});
+  const EmulationReport report =
+      emulate_forward(*kernel_, problem_,
+                      {qkv.view(0), qkv.view(1), qkv.view(2), o.view(0), lse.data()}, options_, {});
   EXPECT_EQ(report.findings_total, 0u);
   expect_same_bits(o.read(0), o_);
   EXPECT_EQ(lse, lse_);
@@ -148,19 +150,19 @@ TEST_P(VoltaStrided, ForwardHasTheBitsOfContiguousTensors) {
 
 TEST_P(VoltaStrided, BackwardHasTheBitsOfContiguousTensors) {
   std::vector<Half> dq(o_.size()), dk(o_.size()), dv(o_.size());
-  kernel_->backward.emulate(
-      problem_,
+  emulate_backward(
+      *kernel_, problem_,
       contiguous_tensors(problem_, inputs_.q.data(), inputs_.k.data(), inputs_.v.data(), o_.data(),
                          d_o_.data(), lse_.data(), dq.data(), dk.data(), dv.data()),
       options_, true, {});
   Buffer qkv = packed_inputs(), o = buffer(1), d_o = buffer(1), gradients = buffer(3);
   o.fill(0, o_);
   d_o.fill(0, d_o_);
-  const EmulationReport report = kernel_->backward.emulate(
-      problem_,
-      {qkv.view(0), qkv.view(1), qkv.view(2), o.view(0), d_o.view(0), lse_.data(),
-       gradients.view(0), gradients.view(1), gradients.view(2)},
-      options_, true, {});
+  const EmulationReport report =
+      emulate_backward(*kernel_, problem_,
+                       {qkv.view(0), qkv.view(1), qkv.view(2), o.view(0), d_o.view(0), lse_.data(),
+                        gradients.view(0), gradients.view(1), gradients.view(2)},
+                       options_, true, {});
   EXPECT_EQ(report.findings_total, 0u);
   expect_same_bits(gradients.read(0), dq);
   expect_same_bits(gradients.read(1), dk);
@@ -182,8 +184,8 @@ std::string why_refused(const TensorView<const Half>& k) {
                                               halves.data(), lse.data());
   tensors.k = k;
   return message_of<std::invalid_argument>([&] {
-    find_attention_kernel("volta-fp32acc")
-        ->forward.emulate(problem, tensors, {.profile = &arithmetic_profile("volta")}, {});
+    emulate_forward(*find_attention_kernel("volta-fp32acc"), problem, tensors,
+                    {.profile = &arithmetic_profile("volta")}, {});
   });
 }
 

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "kernels/machine/emulated/blocks/launch.h"
+#include "kernels/strided/kernel_passes.h"
 #include "reference/encoder/token_rows.h"
 #include "reference/unfused/unfused.h"
 #include "reference/unfused/unfused_backward.h"
@@ -90,10 +91,10 @@ class EmulatedAttention {
     };
     if (problem_.lengths) {
       const Problem packed = problem_.packed();
-      report_(kernel_.packed.emulate_backward(packed, packed_lengths(problem_), tensors(packed),
-                                              options_, true, {}));
+      report_(emulate_packed_backward(kernel_, packed, packed_lengths(problem_), tensors(packed),
+                                      options_, true, {}));
     } else {
-      report_(kernel_.backward.emulate(problem_, tensors(problem_), options_, true, {}));
+      report_(emulate_backward(kernel_, problem_, tensors(problem_), options_, true, {}));
     }
     const auto all = [&](const std::vector<Half>& tensor) {
       return rows_of_tensor(tensor, 0, d_o.rows, d_o.columns);
@@ -117,10 +118,10 @@ class EmulatedAttention {
     };
     if (problem_.lengths) {
       const Problem packed = problem_.packed();
-      report_(kernel_.packed.emulate_forward(packed, packed_lengths(problem_), tensors(packed),
-                                             options_, tiles));
+      report_(emulate_packed_forward(kernel_, packed, packed_lengths(problem_), tensors(packed),
+                                     options_, tiles));
     } else {
-      report_(kernel_.forward.emulate(problem_, tensors(problem_), options_, tiles));
+      report_(emulate_forward(kernel_, problem_, tensors(problem_), options_, tiles));
     }
     return whole;
   }

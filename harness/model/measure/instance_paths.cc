@@ -1,7 +1,7 @@
 #include "harness/model/measure/instance_paths.h"
 
-#include "kernels/acsr/instance_launch.h"
-#include "kernels/acsr/volta/instances.h"
+#include "kernels/baselines/acsr/instance_launch.h"
+#include "kernels/baselines/acsr/volta/instances.h"
 #include "kernels/volta/instance_launch.h"
 
 namespace sparkbench {

@@ -9,6 +9,7 @@
 #include "harness/model/predict/v100_constants.h"
 #include "kernels/base/sample.h"
 #include "kernels/machine/emulated/blocks/launch.h"
+#include "kernels/strided/kernel_passes.h"
 #include "kernels/volta/backward/relay_plan.h"
 #include "kernels/volta/short_blocks.h"
 #include "reference/inputs/inputs.h"
@@ -95,8 +96,8 @@ Counters emulated_forward(const std::string& kernel, const Problem& problem,
   std::vector<float> lse(problem.lse_elements());
   const auto tensors = contiguous_tensors(problem, inputs.q.data(), inputs.k.data(),
                                           inputs.v.data(), o.data(), lse.data());
-  return find_attention_kernel(kernel)
-      ->forward.emulate(problem, tensors, options(shared_bytes), {})
+  return emulate_forward(*find_attention_kernel(kernel), problem, tensors, options(shared_bytes),
+                         {})
       .counters;
 }
 
@@ -108,8 +109,8 @@ Counters emulated_backward(const std::string& kernel, const Problem& problem, bo
   const auto tensors =
       contiguous_tensors(problem, inputs.q.data(), inputs.k.data(), inputs.v.data(), o.data(),
                          d_o.data(), lse.data(), dq.data(), dk.data(), dv.data());
-  return find_attention_kernel(kernel)
-      ->backward.emulate(problem, tensors, options(shared_bytes), is_deterministic, {})
+  return emulate_backward(*find_attention_kernel(kernel), problem, tensors, options(shared_bytes),
+                          is_deterministic, {})
       .counters;
 }
 

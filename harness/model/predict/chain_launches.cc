@@ -6,12 +6,12 @@
 #include <utility>
 
 #include "harness/model/predict/block_tiles.h"
-#include "kernels/acsr/keys_of_mask.h"
-#include "kernels/acsr/rows_of_mask.h"
-#include "kernels/acsr/volta/config.h"
-#include "kernels/acsr/volta/instances.h"
 #include "kernels/base/ceil_divide.h"
 #include "kernels/base/half.h"
+#include "kernels/baselines/acsr/keys_of_mask.h"
+#include "kernels/baselines/acsr/rows_of_mask.h"
+#include "kernels/baselines/acsr/volta/config.h"
+#include "kernels/baselines/acsr/volta/instances.h"
 
 namespace sparkbench {
 namespace {

@@ -12,6 +12,7 @@
 #include "kernels/block_sparse/pattern_lists.h"
 #include "kernels/problem/packed.h"
 #include "kernels/registry.h"
+#include "kernels/strided/kernel_passes.h"
 #include "kernels/strided/pattern_launches.h"
 #include "kernels/tile/forward_params.h"
 #include "kernels/tile/merge_parts.h"
@@ -274,7 +275,7 @@ std::vector<Step> plan_of(const AttentionKernel& kernel, const Problem& problem,
   }
   PatternLists lists;
   if (problem.sparse) {
-    lists = kernel.sparse_lists(problem, pass, is_deterministic);
+    lists = sparse_lists(kernel, problem, pass, is_deterministic);
     request.lists = &lists;
   }
   DeviceWorkspace workspace;

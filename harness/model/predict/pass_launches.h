@@ -26,7 +26,7 @@ struct PassLaunch {
 std::vector<PassLaunch> launches_of_pass(const AttentionKernel& kernel, const Problem& problem,
                                          Pass pass, bool is_deterministic);
 
-/// Whether the kernel is the unfused chain of kernels/acsr/.
+/// Whether the kernel is the unfused chain of kernels/baselines/acsr/.
 bool is_chain(const AttentionKernel& kernel);
 
 /// launches_of_pass() of that chain. A backward pass begins with P.

@@ -13,6 +13,7 @@
 #include "kernels/mask/pattern/sparse_mask.h"
 #include "kernels/problem/tensors.h"
 #include "kernels/registry.h"
+#include "kernels/strided/kernel_passes.h"
 #include "kernels/testing/nightly.h"
 #include "reference/exact/exact.h"
 #include "reference/exact/exact_backward.h"
@@ -98,10 +99,10 @@ void expect_forward_estimate(const Case& of) {
   std::vector<Half> o(problem.q_elements());
   std::vector<float> lse(problem.lse_elements());
   const ForwardInputs inputs = whole.inputs.view();
-  whole.kernel.forward.emulate(problem,
-                               contiguous_tensors(problem, inputs.q.data(), inputs.k.data(),
-                                                  inputs.v.data(), o.data(), lse.data()),
-                               emulation_options(), {});
+  emulate_forward(whole.kernel, problem,
+                  contiguous_tensors(problem, inputs.q.data(), inputs.k.data(), inputs.v.data(),
+                                     o.data(), lse.data()),
+                  emulation_options(), {});
   const ForwardRows got = gather_rows(problem, o, lse, whole.rows);
   const ExactRows want = exact_forward(problem, inputs, whole.rows);
   const ErrorMetrics all = error_metrics(got, want);
@@ -124,12 +125,11 @@ void expect_gradient_estimates(const Case& of) {
   const RoundedForward forward = rounded_forward(problem, f, whole.rows);
   const BackwardInputs inputs = {f.q, f.k, f.v, d_o, forward.o, forward.lse};
   std::vector<Half> dq(problem.q_elements()), dk(problem.k_elements()), dv(problem.k_elements());
-  whole.kernel.backward.emulate(
-      problem,
-      contiguous_tensors(problem, inputs.q.data(), inputs.k.data(), inputs.v.data(),
-                         inputs.o.data(), inputs.d_o.data(), inputs.lse.data(), dq.data(),
-                         dk.data(), dv.data()),
-      emulation_options(), false, {});
+  emulate_backward(whole.kernel, problem,
+                   contiguous_tensors(problem, inputs.q.data(), inputs.k.data(), inputs.v.data(),
+                                      inputs.o.data(), inputs.d_o.data(), inputs.lse.data(),
+                                      dq.data(), dk.data(), dv.data()),
+                   emulation_options(), false, {});
   const GradientRows rows = all_gradient_rows(problem);
   const HalfGradients got = gather_gradients(problem, {dq, dk, dv}, rows);
   const ExactGradients want = exact_backward(problem, inputs, rows);

@@ -25,6 +25,7 @@
 #include "kernels/hopper/backward/carried_loader.h"
 #include "kernels/hopper/backward/key_warpgroup.h"
 #include "kernels/hopper/block_roles.h"
+#include "kernels/hopper/chunks.h"
 
 namespace sparkbench::hopper {
 
@@ -73,7 +74,9 @@ class CarriedProduct {
     if (visit.index == 0) {
       machine_.wait_at_mbarrier(&tiles_.barriers.dq_empty[carried.place()], carried.empty_parity());
     }
-    add_parts<0>(visit, carried.place(), position);
+    for_each_chunk<Config::kDqColumns, Config::kHeadDim>([&](auto columns) {
+      add_columns<decltype(columns)::kBegin>(visit, carried.place(), position);
+    });
     machine_.arrive_at_mbarrier(&visited);
     if (!visit.is_last) return;
     machine_.arrive_at_mbarrier(&tiles_.barriers.dq_empty[carried.place()]);
@@ -84,8 +87,10 @@ class CarriedProduct {
   using Fragment = typename Config::Layout::Fragment;
   using Part = Fragment[Config::kDqColumns / 8];
 
-  template <int kPart>
-  SPARK_DEVICE void add_parts(const StepVisit& visit, int place, int position) {
+  /// From a first column on, of one product.
+  template <int kBegin>
+  SPARK_DEVICE void add_columns(const StepVisit& visit, int place, int position) {
+    constexpr int kPart = kBegin / Config::kDqColumns;
     Part dq;
     const std::uint64_t keys = describe_columns(machine_, tiles_.k[recomputed(keys_)][0]);
     const std::uint64_t gradients =
@@ -106,11 +111,10 @@ class CarriedProduct {
     machine_.commit_products();
     machine_.template wait_for_products<0>();
     if (visit.is_whole) {
-      write(carried, dq, kPart * Config::kDqColumns, position);
+      write(carried, dq, kBegin, position);
     } else {
       store(dq, carried);
     }
-    if constexpr (kPart + 1 < Config::kDqParts) add_parts<kPart + 1>(visit, place, position);
   }
 
   SPARK_DEVICE void load(const CarriedDq<Config>& carried, Part& dq) {
@@ -159,14 +163,49 @@ class CarriedProduct {
   const int warpgroup_, keys_;
 };
 
-/// Lines 3 to 11 of a warpgroup's tiles. Machine is an ItemMachine.
+template <class Config, class Machine>
+SPARK_DEVICE void recompute_indices(Machine& machine) {
+  if constexpr (Config::kRecomputes) machine.recompute_indices();
+}
+
+/// Lines 3 to 11 of one of a warpgroup's tiles, whose keys are in a ring stage.
+template <class Config, class Machine>
+SPARK_DEVICE void attend_tile(Machine& item, const BackwardParams& params, const KeyRun& run,
+                              int tile, const RowsRing<Config>& keys) {
+  using Warpgroup = KeyWarpgroup<Config, Machine>;
+  const int batch = item.block(2);
+  recompute_indices<Config>(item);
+  const KeyBlock block{batch, item.block(1), kWarpgroupRows * tile, batch};
+  Warpgroup warp(item, params, block, keys);
+  CarriedProduct<Config, Machine> dq(item, params, block, keys.place());
+  warp.wait_for_keys();
+  const Range steps = run.steps(tile);
+  for (int step = steps.begin; step < steps.end; ++step) {
+    const int query = Config::kStep * step, steps_before = run.steps_before(step);
+    const StageRing<Config> stage(steps_before);
+    typename Warpgroup::Halves p, ds;
+    recompute_indices<Config>(item);
+    const StepVisit visit = run.visit(tile, step);
+    warp.use_drawn(visit.index);
+    warp.form_halves(
+        query, {query, true}, stage, [] {}, p, ds);  // lines 4 to 6
+    item.fence_products();
+    warp.start_dv(stage.place(), p);   // line 7
+    warp.start_dk(stage.place(), ds);  // line 8
+    item.commit_products();
+    dq.store(ds);
+    dq.add(visit, steps_before, query);  // lines 9, 10
+  }
+  recompute_indices<Config>(item);
+  if (tile >= run.own()) warp.write();  // line 11
+  warp.release_keys();
+}
+
+/// The tiles of a warpgroup. Machine is an ItemMachine.
 template <class Config, class Machine>
 SPARK_DEVICE void attend_runs(Machine& item, const BackwardParams& params) {
-  using Warpgroup = KeyWarpgroup<Config, Machine>;
+  constexpr int kWarpgroups = Config::kWarpgroups;
   const int warpgroup = item.uniform(item.warp()) / kWarpgroupWarps;
-  const auto hint = [](Machine& machine) {
-    if constexpr (Config::kRecomputes) machine.recompute_indices();
-  };
   RowsRing<Config> keys;
   RunCounts before;
   for (int i = 0; i < warpgroup; ++i) keys.advance();
@@ -174,36 +213,11 @@ SPARK_DEVICE void attend_runs(Machine& item, const BackwardParams& params) {
     const KeyRun run = run_of_item(item, params, before);
     before = run.counts();
     // The warpgroups take tiles in turn, over all of the block's runs.
-    const int turn = run.tiles_before(run.first()) % Config::kWarpgroups;
-    const int first = run.first() + (warpgroup - turn + Config::kWarpgroups) % Config::kWarpgroups;
-    for (int tile = first; tile < run.end(); tile += Config::kWarpgroups) {
-      const int batch = item.block(2);
-      hint(item);
-      const KeyBlock block{batch, item.block(1), kWarpgroupRows * tile, batch};
-      Warpgroup warp(item, params, block, keys);
-      CarriedProduct<Config, Machine> dq(item, params, block, keys.place());
-      warp.wait_for_keys();
-      const Range steps = run.steps(tile);
-      for (int step = steps.begin; step < steps.end; ++step) {
-        const int query = Config::kStep * step, steps_before = run.steps_before(step);
-        const StageRing<Config> stage(steps_before);
-        typename Warpgroup::Halves p, ds;
-        hint(item);
-        const StepVisit visit = run.visit(tile, step);
-        warp.use_drawn(visit.index);
-        warp.form_halves(
-            query, {query, true}, stage, [] {}, p, ds);  // 4 to 6
-        item.fence_products();
-        warp.start_dv(stage.place(), p);   // line 7
-        warp.start_dk(stage.place(), ds);  // line 8
-        item.commit_products();
-        dq.store(ds);
-        dq.add(visit, steps_before, query);  // lines 9, 10
-      }
-      hint(item);
-      if (tile >= run.own()) warp.write();  // line 11
-      warp.release_keys();
-      for (int i = 0; i < Config::kWarpgroups; ++i) keys.advance();
+    const int turn = run.tiles_before(run.first()) % kWarpgroups;
+    const int first = run.first() + (warpgroup - turn + kWarpgroups) % kWarpgroups;
+    for (int tile = first; tile < run.end(); tile += kWarpgroups) {
+      attend_tile<Config>(item, params, run, tile, keys);
+      for (int i = 0; i < kWarpgroups; ++i) keys.advance();
     }
   }
 }
@@ -211,12 +225,7 @@ SPARK_DEVICE void attend_runs(Machine& item, const BackwardParams& params) {
 /// The kernel.
 template <class Config, class Machine>
 SPARK_DEVICE void attention_backward_carried(Machine& machine, const BackwardParams& params) {
-  const auto load = [&](auto& item) {
-    using Item = std::decay_t<decltype(item)>;
-    with_copies<Config>(item, [&](const auto& copies) {
-      CarriedLoader<Config, Item, std::decay_t<decltype(copies)>>(item, params, copies).load();
-    });
-  };
+  const auto load = [&](auto& item) { load_run_items<Config>(item, params); };
   divide_block<Config>(machine, params, load,
                        [&](auto& item) { attend_runs<Config>(item, params); });
 }

@@ -15,6 +15,7 @@
 #include "kernels/base/planted_fault.h"
 #include "kernels/hopper/backward/config.h"
 #include "kernels/hopper/backward/params.h"
+#include "kernels/hopper/chunks.h"
 #include "kernels/hopper/key_loader.h"
 #include "kernels/hopper/query_warpgroup.h"
 #include "kernels/tile/dropout.h"
@@ -139,24 +140,6 @@ class DqWarpgroup : public QueryWarpgroup<Config, Machine, BackwardParams> {
   Fragment dq_[Config::kColumnSteps];
 };
 
-/// Lines 6 and 7 of a tile's keys from kBegin on, chunk by chunk: the products of one chunk run
-/// beside the arithmetic of the next.
-template <int kBegin, class Config, class Warpgroup>
-SPARK_DEVICE void add_parts(Warpgroup& warp, int stage, const typename Warpgroup::Scores& p,
-                            const typename Warpgroup::Scores& dp,
-                            const typename Warpgroup::Dropped& dropout,
-                            typename Warpgroup::Halves& ds) {
-  constexpr int kEnd = kBegin + Config::kPartKeys;
-  auto& machine = warp.machine();
-  warp.template form_score_gradients<kBegin, kEnd>(p, dp, dropout, ds);
-  machine.fence_products();
-  warp.template start_dq<kBegin, kEnd>(stage, ds);
-  machine.commit_products();
-  if constexpr (kEnd < Config::kBlockN) {
-    add_parts<kEnd, Config>(warp, stage, p, dp, dropout, ds);
-  }
-}
-
 /// Lines 2 to 7 of a warpgroup, which takes part in the ring of all tiles of the item.
 template <class Config, class Machine>
 SPARK_DEVICE void attend_backward(DqWarpgroup<Config, Machine>& warp, StageRing<Config>& ring,
@@ -183,7 +166,15 @@ SPARK_DEVICE void attend_backward(DqWarpgroup<Config, Machine>& warp, StageRing<
       warp.draw_dropout(place, dropout);
       machine.template wait_for_products<0>();
       warp.release_values(ring.place());
-      add_parts<0, Config>(warp, ring.place(), s, dp, dropout, ds);
+      const int stage = ring.place();
+      // The products of one chunk run beside the arithmetic of the next.
+      for_each_chunk<Config::kPartKeys, Config::kBlockN>([&](auto chunk) {
+        constexpr int kBegin = decltype(chunk)::kBegin, kEnd = decltype(chunk)::kEnd;
+        warp.template form_score_gradients<kBegin, kEnd>(s, dp, dropout, ds);  // line 6
+        machine.fence_products();
+        warp.template start_dq<kBegin, kEnd>(stage, ds);  // line 7
+        machine.commit_products();
+      });
       machine.template wait_for_products<0>();
     } else {
       warp.release_values(ring.place());

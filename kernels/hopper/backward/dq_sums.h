@@ -113,9 +113,16 @@ class DqSums {
     sums_ = params_.dq_sums + query_tile * (kWarpgroupRows * Config::kHeadDim);
     turns_.advance();
   }
-  /// After the last step: waits until no warpgroup reads the keys any more. One that multiplied the
-  /// step before the last may be slower than the one that did the last.
-  SPARK_DEVICE void wait_for_all() {
+  /// After the last step: adds its product in turn, and waits until no warpgroup reads the keys any
+  /// more. One that multiplied the step before the last may be slower than the one that did the
+  /// last.
+  SPARK_DEVICE void add_last() {
+    if (has_turn()) {
+      start();
+      machine_.commit_products();
+      machine_.template wait_for_products<0>();
+      finish();
+    }
     if (sums_ == nullptr) return;
     machine_.wait_at_mbarrier(&tiles_.barriers.gradients_empty[turns_.ring.place()],
                               turns_.ring.empty_parity());

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "kernels/hopper/backward/test_dq_forms_gpu.h"
-#include "kernels/hopper/packed_workspace.h"
 #include "kernels/hopper/test_gpu.h"
 #include "kernels/testing/test_packed_gpu.h"
 #include "reference/gradient_errors.h"
@@ -19,14 +18,12 @@ namespace {
 using hopper::run;
 Gradients run(const PackedCase& made, const OnGpu& gpu, const PackedRows& rows, DqForm dq) {
   const Problem& packed = made.problem;
-  return run(packed, PackedBackwardWorkspace(packed, made.batch(), dq).bytes, gpu.q, gpu.k, gpu.v,
-             upload(rows.o), gpu.d_o, upload(rows.lse),
-             [&](const BackwardTensors& tensors, void* workspace) {
+  return run(packed, gpu.q, gpu.k, gpu.v, upload(rows.o), gpu.d_o, upload(rows.lse),
+             [&](const BackwardTensors& tensors, Workspace& workspace) {
                const PackedLengths lengths = gpu.lengths();
-               DeviceWorkspace memory(workspace);
                PlanRequest request = for_current_gpu(backward_request(packed, tensors, false));
                request.lengths = &lengths;
-               run_on_stream(varlen_backward_plan(request, dq, memory), nullptr);
+               return varlen_backward_plan(request, dq, workspace);
              });
 }
 

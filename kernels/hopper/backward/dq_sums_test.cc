@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "kernels/hopper/backward/test_dq_forms.h"
-#include "kernels/hopper/packed_emulated.h"
 #include "kernels/testing/nightly.h"
 #include "kernels/testing/test_problems.h"
 
@@ -95,10 +94,20 @@ TEST(HopperDqSumsOfSamples, AreThoseOfTheWhole) {
   EXPECT_EQ(some.dq[row_offset(0, 0, 0, 400, 4, 64)].bits, kPoison.bits);
 }
 
+EmulationReport emulate(const PackedCase& made, const PackedRows& rows, DqForm dq,
+                        PackedGradients& gradients) {
+  const BackwardTensors tensors = made.tensors(rows, gradients);
+  const PackedLengths lengths = made.lengths();
+  const EmulationOptions options = options_of(kernel());
+  PlanRequest request =
+      for_emulated_device(backward_request(made.problem, tensors, false), options);
+  request.lengths = &lengths;
+  return emulate_backward(request, options, dq, {});
+}
+
 PackedGradients run(const PackedCase& made, const PackedRows& rows, DqForm dq) {
   PackedGradients gradients(made);
-  expect_clean_but_for_lists(emulate_packed_backward(
-      made.problem, made.lengths(), made.tensors(rows, gradients), options_of(kernel()), dq, {}));
+  expect_clean_but_for_lists(emulate(made, rows, dq, gradients));
   return gradients;
 }
 
@@ -147,9 +156,7 @@ TEST(HopperPackedDqSums, TouchNothingElseWhateverOffsetsAre) {
        {std::vector<int>{0, 900, -5, 200}, {10, 5, 3, 1000}, {-7, -3, 100, 50}}) {
     made.cu_seqlens_q = made.cu_seqlens_k = offsets;
     PackedGradients gradients(made);
-    const EmulationReport report =
-        emulate_packed_backward(made.problem, made.lengths(), made.tensors(rows, gradients),
-                                options_of(kernel()), DqForm::kSummed, {});
+    const EmulationReport report = emulate(made, rows, DqForm::kSummed, gradients);
     for (const Finding& finding : report.findings) {
       EXPECT_NE(finding.kind, FindingKind::kOutOfBounds) << finding.message;
     }

@@ -17,28 +17,9 @@
 
 #include "kernels/hopper/backward/key_warpgroup.h"
 #include "kernels/hopper/backward/sums_kernel.h"
+#include "kernels/hopper/chunks.h"
 
 namespace sparkbench::hopper {
-
-/// Lines 6 to 8 of a tile's queries from kBegin on, chunk by chunk: the products of one chunk run
-/// beside the arithmetic of the next.
-template <int kBegin, class Config, class Warpgroup>
-SPARK_DEVICE void add_parts(Warpgroup& warp, int stage, const typename Warpgroup::Scores& s,
-                            const typename Warpgroup::Scores& dp,
-                            const typename Warpgroup::OfQueries& delta,
-                            typename Warpgroup::Halves& p, typename Warpgroup::Halves& ds) {
-  constexpr int kEnd = kBegin + Config::kPartQueries;
-  auto& machine = warp.machine();
-  warp.template form_score_gradients<kBegin, kEnd>(delta, s, dp, ds);
-  warp.template pack_probabilities<kBegin, kEnd>(s, p);
-  machine.fence_products();
-  warp.template start_dv<kBegin, kEnd>(stage, p);   // line 7
-  warp.template start_dk<kBegin, kEnd>(stage, ds);  // line 8
-  machine.commit_products();
-  if constexpr (kEnd < Config::kStep) {
-    add_parts<kEnd, Config>(warp, stage, s, dp, delta, p, ds);
-  }
-}
 
 /// Lines 2 to 8.
 template <class Config, class Machine>
@@ -53,9 +34,19 @@ SPARK_DEVICE void attend_keys(Machine& machine, const BackwardParams& params, co
     typename Warpgroup::Halves p, ds;
     warp.form_probabilities(
         walk.place(), tile, ring, [] {}, s, dp, delta);
-    add_parts<0, Config>(warp, ring.place(), s, dp, delta, p, ds);
+    const int stage = ring.place();
+    // The products of one chunk run beside the arithmetic of the next.
+    for_each_chunk<Config::kPartQueries, Config::kStep>([&](auto chunk) {
+      constexpr int kBegin = decltype(chunk)::kBegin, kEnd = decltype(chunk)::kEnd;
+      warp.template form_score_gradients<kBegin, kEnd>(delta, s, dp, ds);  // line 6
+      warp.template pack_probabilities<kBegin, kEnd>(s, p);
+      machine.fence_products();
+      warp.template start_dv<kBegin, kEnd>(stage, p);   // line 7
+      warp.template start_dk<kBegin, kEnd>(stage, ds);  // line 8
+      machine.commit_products();
+    });
     machine.template wait_for_products<0>();
-    warp.release_stage(ring.place());
+    warp.release_stage(stage);
     walk.advance();
     ring.advance();
   }

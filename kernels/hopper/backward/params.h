@@ -67,6 +67,7 @@ struct BackwardParams : LaunchParams {
   /// packed_statistics().
   const int* cu_seqlens_q;
   int sequences;
+  int sum_columns;  // of dq_sums
   TensorMap d_o_map;
 
   /// Index of a query's StatisticsTile in a batch entry, or in a varlen sequence that begins at

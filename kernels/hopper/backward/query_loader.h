@@ -1,12 +1,8 @@
-// The producer warps: they load a block's keys and, a ring of stages ahead of the consumer
-// warpgroups, Q, dO and the statistics of queries, and draw dropout.
+// The producer warps of the kernels over blocks of keys, whose K and V stay (tile_loader.h).
 #pragma once
 
-#include <type_traits>
-
 #include "kernels/hopper/backward/query_walk.h"
-#include "kernels/hopper/stage_ring.h"
-#include "kernels/hopper/tile_copies.h"
+#include "kernels/hopper/tile_loader.h"
 #include "kernels/tile/dropout.h"
 
 namespace sparkbench::hopper {
@@ -35,106 +31,63 @@ SPARK_DEVICE void init_barriers(Machine& machine, QueryBarriers<Config>& barrier
   }
 }
 
-/// Machine is an ItemMachine.
-template <class Config, class Machine, class Copies>
-class QueryLoader {
- public:
-  SPARK_DEVICE QueryLoader(Machine& machine, const BackwardParams& params, const Copies& copies)
-      : machine_(machine),
-        params_(params),
-        tiles_(machine.template shared<typename Config::Tiles>()),
-        copies_(copies) {}
+/// Each producer warp draws dropout for 16 of 64 queries, for a tile of keys: from `query` and
+/// `key` on.
+template <class Config, class Machine>
+SPARK_DEVICE void draw_dropout(Machine& machine, const BackwardParams& params,
+                               std::uint32_t batch_head, int query, int key, int warp,
+                               std::uint32_t (&dropped)[kWarpgroupWarps][32]) {
+  TileDropout<typename Config::Layout, kWarpgroupRows, 1> dropout;
+  dropout.draw(machine, params, batch_head, query + 16 * warp, key);
+  machine.store_shared(&dropped[warp][machine.lane()], dropout.word[0]);
+}
 
-  /// All of the block's items.
-  SPARK_DEVICE void run() {
-    for (; !machine_.is_done(); machine_.advance()) {
-      if (is_without_work<Config>(machine_, params_)) continue;
-      const KeyBlock block = locate_keys<Config>(machine_, params_);
-      QueryWalk<Config, Machine> walk(machine_, params_, block);
-      const int tiles = walk.tiles();
-      if (tiles == 0) load_keys(block);
-      for (int tile = 0; tile < tiles; ++tile) {
-        load_queries(block, walk);
-        if (tile == 0) load_keys(block);
-        walk.advance();
-      }
-    }
-  }
-
- private:
-  SPARK_DEVICE void load_keys(const KeyBlock& block) {
-    const SequenceMask<Config> mask = mask_of_block<Config>(machine_, params_);
-    const int stage = keys_.place();
-    machine_.wait_at_mbarrier(&tiles_.barriers.rows_empty[stage], keys_.empty_parity());
-    copies_.begin(tiles_.barriers.rows_full[stage]);
-#pragma unroll 1
-    for (int tile = 0; tile < Config::kKeyTiles; ++tile) {
-      const auto load = [&](const ChunkedView<const Half>& view, const TensorMap& map, auto& to) {
-        copies_.copy(
-            to,
-            {view, map, block.batch, block.first_k + block.first_key + kWarpgroupRows * tile,
-             block.key_head, block.first_k + mask.seqlen_k},
-            params_.head_chunks);
-      };
-      load(params_.k, params_.k_map, tiles_.k[stage][tile]);
-      load(params_.v, params_.v_map, tiles_.v[stage][tile]);
-    }
-    copies_.end();
-    keys_.advance();
-  }
-
-  SPARK_DEVICE void load_queries(const KeyBlock& block, const QueryWalk<Config, Machine>& walk) {
-    auto& stage = tiles_.stage[ring_.place()];
-    machine_.wait_at_mbarrier(&tiles_.barriers.empty[ring_.place()], ring_.empty_parity());
-    const SequenceMask<Config> mask = mask_of_block<Config>(machine_, params_);
-    const QueryTileAt at = query_tile<Config>(machine_, params_, walk.place());
-    copies_.begin(tiles_.barriers.full[ring_.place()]);
-    const auto load = [&](const ChunkedView<const Half>& view, const TensorMap& map, auto& tile) {
-      copies_.copy(tile,
-                   {view, map, block.batch, block.first_q + at.query, walk.head(),
-                    block.first_q + mask.seqlen_q},
-                   params_.head_chunks);
-    };
-    load(params_.q, params_.q_map, stage.q);
-    load(params_.d_o, params_.d_o_map, stage.d_o);
-    copies_.copy_bytes(stage.statistics[0].offset,
-                       params_
-                           .statistics[params_.template query_tile<Config>(
-                               block.batch, block.sequence, block.first_q, walk.head(), at.query)]
-                           .offset,
-                       static_cast<int>(sizeof stage.statistics));
-    if constexpr (Config::kLoaderDraws) draw_dropout(block, walk, at, stage);
-    copies_.end();
-    ring_.advance();
-  }
-
-  /// Each warp draws dropout for 16 of each 64 queries, for all of the block's keys.
-  SPARK_DEVICE void draw_dropout(const KeyBlock& block, const QueryWalk<Config, Machine>& walk,
-                                 const QueryTileAt& at, typename Config::Tiles::Stage& stage) {
-    const int warp = machine_.warp() - Config::kConsumerWarps;
+/// The queries of a tile of the walk, and dropout for all of the block's keys.
+template <class Config, class Machine, class Loader>
+SPARK_DEVICE void load_queries(Machine& item, const BackwardParams& params, const KeyBlock& block,
+                               const QueryWalk<Config, Machine>& walk, Loader& loader) {
+  auto& stage = loader.begin_queries();
+  const auto& mask = mask_of_block<Config>(item, params);
+  const QueryTileAt at = query_tile<Config>(item, params, walk.place());
+  loader.copy_queries(
+      {block.batch, walk.head(), block.first_q + at.query, block.first_q + mask.seqlen_q},
+      params.template query_tile<Config>(block.batch, block.sequence, block.first_q, walk.head(),
+                                         at.query),
+      stage);
+  if constexpr (Config::kLoaderDraws) {
+    const int warp = item.warp() - Config::kConsumerWarps;
 #pragma unroll 1
     for (int i = 0; i < Config::kStep / kWarpgroupRows * Config::kKeyTiles; ++i) {
       const int rows = i / Config::kKeyTiles, tile = i % Config::kKeyTiles;
-      TileDropout<typename Config::Layout, kWarpgroupRows, 1> dropout;
-      dropout.draw(machine_, params_, walk.batch_head(),
-                   at.query + kWarpgroupRows * rows + 16 * warp,
-                   block.first_key + kWarpgroupRows * tile);
-      machine_.store_shared(&stage.dropped[rows][tile][warp][machine_.lane()], dropout.word[0]);
+      draw_dropout<Config>(item, params, walk.batch_head(), at.query + kWarpgroupRows * rows,
+                           block.first_key + kWarpgroupRows * tile, warp,
+                           stage.dropped[rows][tile]);
     }
   }
+  loader.end_queries();
+}
 
-  Machine& machine_;
-  const BackwardParams& params_;
-  typename Config::Tiles& tiles_;
-  Copies copies_;
-  StageRing<Config> ring_;
-  RowsRing<Config> keys_;
-};
-
+/// All of a block's items. Machine is an ItemMachine.
 template <class Config, class Machine>
-SPARK_DEVICE void load_key_items(Machine& machine, const BackwardParams& params) {
-  with_copies<Config>(machine, [&](const auto& copies) {
-    QueryLoader<Config, Machine, std::decay_t<decltype(copies)>>(machine, params, copies).run();
+SPARK_DEVICE void load_key_items(Machine& item, const BackwardParams& params) {
+  with_loader<Stays::kKeys, Config>(item, params, [&](auto& loader) {
+    for (; !item.is_done(); item.advance()) {
+      if (is_without_work<Config>(item, params)) continue;
+      const KeyBlock block = locate_keys<Config>(item, params);
+      const auto load_keys = [&] {
+        const auto& mask = mask_of_block<Config>(item, params);
+        loader.load_staying({block.batch, block.key_head, block.first_k + block.first_key,
+                             block.first_k + mask.seqlen_k});
+      };
+      QueryWalk<Config, Machine> walk(item, params, block);
+      const int tiles = walk.tiles();
+      if (tiles == 0) load_keys();
+      for (int tile = 0; tile < tiles; ++tile) {
+        load_queries<Config>(item, params, block, walk, loader);
+        if (tile == 0) load_keys();
+        walk.advance();
+      }
+    }
   });
 }
 

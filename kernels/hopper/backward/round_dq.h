@@ -12,14 +12,14 @@ struct RoundDqConfig {
   static constexpr int kThreads = 128;
 };
 
-/// `columns` are those of the sums. Grid: steps of 64 positions, heads, batch entries.
+/// Grid: steps of 64 positions, heads, batch entries.
 template <class Machine>
-SPARK_DEVICE void round_dq(Machine& machine, const BackwardParams& params, int columns) {
+SPARK_DEVICE void round_dq(Machine& machine, const BackwardParams& params) {
   const int step = machine.block(0), head = machine.block(1), batch = machine.block(2);
   const auto batch_head = static_cast<std::uint32_t>(batch * params.heads + head);
   const std::size_t tile = params.query_tile(batch_head, kWarpgroupRows * step);
   const float* const sums =
-      params.dq_sums + tile * static_cast<std::size_t>(kWarpgroupRows * columns);
+      params.dq_sums + tile * static_cast<std::size_t>(kWarpgroupRows * params.sum_columns);
   const float scale = params.scale * params.dropout.keep_scale;
   constexpr int kRowPairs = kWarpgroupRows / 2;
   for (int i = machine.thread(); i < kRowPairs * params.head_chunks; i += RoundDqConfig::kThreads) {

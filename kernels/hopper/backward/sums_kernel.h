@@ -37,6 +37,33 @@ SPARK_DEVICE void begin_turns(Machine& machine) {
   if (warpgroup == Config::kWarpgroups - 1) MultiplyTurns<Config>::pass(machine, warpgroup);
 }
 
+/// Lines 7 and 8 of a tile of queries, and between them, in the warpgroup's turn, the product of
+/// the dQ of the tile before. Waits for all of them.
+template <class Warpgroup, class Sums>
+SPARK_DEVICE void multiply_in_turn(Warpgroup& warp, Sums& sums, int stage,
+                                   const typename Warpgroup::Halves& p,
+                                   const typename Warpgroup::Halves& ds) {
+  auto& machine = warp.machine();
+  const auto start_dk = [&] {
+    machine.fence_products();
+    warp.start_dk(stage, ds);  // line 8
+    machine.commit_products();
+  };
+  machine.fence_products();
+  warp.start_dv(stage, p);  // line 7
+  machine.commit_products();
+  if (sums.has_turn()) {
+    sums.start();
+    machine.commit_products();
+    start_dk();
+    machine.template wait_for_products<1>();
+    sums.finish();
+  } else {
+    start_dk();
+  }
+  machine.template wait_for_products<0>();
+}
+
 /// Lines 2 to 8.
 template <class Config, class Machine>
 SPARK_DEVICE void attend_keys_summing(Machine& machine, const BackwardParams& params,
@@ -48,32 +75,16 @@ SPARK_DEVICE void attend_keys_summing(Machine& machine, const BackwardParams& pa
   QueryWalk<Config, Machine> walk(machine, params, block);
   DqSums<Config, Machine> sums(machine, params, keys.place(), turns);
   bool is_first = true;
+  const auto pass_turn = [&] {
+    if (!is_first) Turns::pass(machine, warpgroup);
+  };
   for (int tiles = walk.tiles(); tiles > 0; --tiles) {
     const QueryTileAt tile = query_tile<Config>(machine, params, walk.place());
     typename KeyWarpgroup<Config, Machine>::Halves p, ds;
-    const auto pass_turn = [&] {
-      if (!is_first) Turns::pass(machine, warpgroup);
-    };
-    warp.form_halves(walk.place(), tile, ring, pass_turn, p, ds);
+    warp.form_halves(walk.place(), tile, ring, pass_turn, p, ds);  // lines 4 to 6
     sums.store(ds);
     Turns::wait(machine, warpgroup);
-    machine.fence_products();
-    warp.start_dv(ring.place(), p);  // line 7
-    machine.commit_products();
-    if (sums.has_turn()) {
-      sums.start();
-      machine.commit_products();
-      machine.fence_products();
-      warp.start_dk(ring.place(), ds);  // line 8
-      machine.commit_products();
-      machine.template wait_for_products<1>();
-      sums.finish();
-    } else {
-      machine.fence_products();
-      warp.start_dk(ring.place(), ds);  // line 8
-      machine.commit_products();
-    }
-    machine.template wait_for_products<0>();
+    multiply_in_turn(warp, sums, ring.place(), p, ds);
     warp.release_stage(ring.place());
     sums.advance(
         params.template query_tile<Config>(SPARK_PLANTED(kDqSumsOfFirstEntry, block.batch, 0),
@@ -82,14 +93,8 @@ SPARK_DEVICE void attend_keys_summing(Machine& machine, const BackwardParams& pa
     walk.advance();
     ring.advance();
   }
-  if (!is_first) Turns::pass(machine, warpgroup);
-  if (sums.has_turn()) {
-    sums.start();
-    machine.commit_products();
-    machine.template wait_for_products<0>();
-    sums.finish();
-  }
-  sums.wait_for_all();
+  pass_turn();
+  sums.add_last();
 }
 
 }  // namespace sparkbench::hopper

@@ -5,7 +5,8 @@
 #include <vector>
 
 #include "kernels/hopper/backward/test_gradients.h"
-#include "kernels/hopper/backward_emulated.h"
+#include "kernels/hopper/emulated.h"
+#include "kernels/launch/run_emulated.h"
 #include "kernels/testing/test_packed_alone.h"
 
 namespace sparkbench::hopper {
@@ -23,13 +24,14 @@ inline Gradients run(const Case& made, DqForm dq, std::uint64_t schedule_seed = 
   Gradients gradients{std::vector<Half>(made.problem.q_elements(), kPoison),
                       std::vector<Half>(made.problem.k_elements(), kPoison),
                       std::vector<Half>(made.problem.k_elements(), kPoison)};
-  expect_clean_but_for_lists(emulate_backward(
-      made.problem,
-      contiguous_tensors(made.problem, made.inputs.q.data(), made.inputs.k.data(),
-                         made.inputs.v.data(), made.forward.o.data(), made.d_o.data(),
-                         made.forward.lse.data(), gradients.dq.data(), gradients.dk.data(),
-                         gradients.dv.data()),
-      seeded_options(kernel(), schedule_seed), dq, sample));
+  const BackwardTensors tensors = contiguous_tensors(
+      made.problem, made.inputs.q.data(), made.inputs.k.data(), made.inputs.v.data(),
+      made.forward.o.data(), made.d_o.data(), made.forward.lse.data(), gradients.dq.data(),
+      gradients.dk.data(), gradients.dv.data());
+  const EmulationOptions options = seeded_options(kernel(), schedule_seed);
+  const PlanRequest request = backward_request(made.problem, tensors, false);
+  expect_clean_but_for_lists(
+      emulate_backward(for_emulated_device(request, options), options, dq, sample));
   return gradients;
 }
 

@@ -16,6 +16,7 @@
 #include "kernels/hopper/forward/test_forward.h"
 #include "kernels/hopper/row_form.h"
 #include "kernels/hopper/test_inputs.h"
+#include "kernels/strided/kernel_passes.h"
 #include "kernels/testing/nightly.h"
 
 namespace sparkbench::hopper {
@@ -112,10 +113,10 @@ TEST(HopperRowForm, IsTheKernels) {
   Outputs own{std::vector<Half>(problem.q_elements(), kPoison),
               std::vector<float>(problem.lse_elements(), std::numeric_limits<float>::quiet_NaN()),
               {}};
-  kernel.forward.emulate(problem,
-                         contiguous_tensors(problem, inputs.q.data(), inputs.k.data(),
-                                            inputs.v.data(), own.o.data(), own.lse.data()),
-                         options_of(kernel), {&tile, 1});
+  emulate_forward(kernel, problem,
+                  contiguous_tensors(problem, inputs.q.data(), inputs.k.data(), inputs.v.data(),
+                                     own.o.data(), own.lse.data()),
+                  options_of(kernel), {&tile, 1});
   const auto has_bits_of = [&](RowForm form) {
     const Outputs of_form = run_emulated(problem, form, inputs, 0, {&tile, 1});
     return std::memcmp(own.o.data(), of_form.o.data(), own.o.size() * sizeof(Half)) == 0;

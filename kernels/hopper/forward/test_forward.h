@@ -9,7 +9,8 @@
 #include <span>
 #include <vector>
 
-#include "kernels/hopper/forward_emulated.h"
+#include "kernels/hopper/emulated.h"
+#include "kernels/launch/run_emulated.h"
 #include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
 #include "kernels/registry.h"
@@ -38,11 +39,11 @@ inline Outputs run_emulated(const Problem& problem, RowForm form, const OwnedInp
   outputs.lse.assign(problem.lse_elements(), std::numeric_limits<float>::quiet_NaN());
   EmulationOptions options = options_of(*find_attention_kernel("hopper-fp32acc"));
   options.schedule_seed = schedule_seed;
-  outputs.report =
-      emulate_forward(problem,
-                      contiguous_tensors(problem, inputs.q.data(), inputs.k.data(), inputs.v.data(),
-                                         outputs.o.data(), outputs.lse.data()),
-                      options, form, tiles);
+  const ForwardTensors tensors =
+      contiguous_tensors(problem, inputs.q.data(), inputs.k.data(), inputs.v.data(),
+                         outputs.o.data(), outputs.lse.data());
+  outputs.report = emulate_forward(for_emulated_device(forward_request(problem, tensors), options),
+                                   options, form, tiles);
   return outputs;
 }
 

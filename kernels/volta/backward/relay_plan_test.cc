@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "kernels/registry.h"
+#include "kernels/strided/kernel_passes.h"
 #include "kernels/volta/backward/workspace.h"
 
 namespace sparkbench::volta {
@@ -179,19 +181,19 @@ TEST(VoltaRelayPlan, HasSlotsForBlocksAtOnce) {
 }
 
 TEST(VoltaRelayPlan, NeedsLessMemoryThanSumsOfAllQueries) {
+  const auto bytes_of = [](const Problem& problem, bool is_deterministic) {
+    return workspace_bytes(*find_attention_kernel("volta-fp32acc"), problem, Pass::kBackward,
+                           is_deterministic);
+  };
   Problem problem = long_problem(MaskSpec::window(128));
-  EXPECT_EQ(backward_workspace_bytes_of_grid(problem, false),
-            statistics_bytes(problem) + 512 * (32 * 64 * 4 + 4));
-  EXPECT_EQ(backward_workspace_bytes_of_grid(problem, true),
-            backward_workspace_bytes(problem, true));
+  EXPECT_EQ(bytes_of(problem, false), statistics_bytes(problem) + 512 * (32 * 64 * 4 + 4));
+  EXPECT_EQ(bytes_of(problem, true), backward_workspace_bytes(problem, true));
   // A GPU may have no room for blocks of 128 columns.
   problem.head_dim = 128;
-  EXPECT_EQ(backward_workspace_bytes_of_grid(problem, false),
-            backward_workspace_bytes(problem, false));
+  EXPECT_EQ(bytes_of(problem, false), backward_workspace_bytes(problem, false));
   problem.heads = 1;
   problem.seqlen_q = problem.seqlen_k = 33 * kRelayStep;
-  EXPECT_EQ(backward_workspace_bytes_of_grid(problem, false),
-            statistics_bytes(problem) + 64 * (32 * 128 * 4 + 4));
+  EXPECT_EQ(bytes_of(problem, false), statistics_bytes(problem) + 64 * (32 * 128 * 4 + 4));
 }
 
 }  // namespace

@@ -1,8 +1,6 @@
 // How the backward pass lays out its workspace.
 #pragma once
 
-#include <algorithm>
-
 #include "kernels/base/saturating.h"
 #include "kernels/launch/plan.h"
 #include "kernels/problem/attention.h"
@@ -39,17 +37,6 @@ inline std::size_t dq_sums_bytes(const Problem& problem, bool is_deterministic) 
 /// deterministic the FP32 sums of dQ. This and its parts saturate at 2^64 - 1.
 inline std::size_t backward_workspace_bytes(const Problem& problem, bool is_deterministic) {
   return saturating_sum({statistics_bytes(problem), dq_sums_bytes(problem, is_deterministic)});
-}
-
-/// The same of a pass of a grid: where it has dQ in relay, of the slots' sums and the words that
-/// tell turns. At 128 columns not every GPU has room for its blocks.
-inline std::size_t backward_workspace_bytes_of_grid(const Problem& problem, bool is_deterministic) {
-  const std::size_t of_blocks = backward_workspace_bytes(problem, is_deterministic);
-  if (!has_relay(problem, is_deterministic)) return of_blocks;
-  const std::size_t of_relay = saturating_sum({statistics_bytes(problem),
-                                               relay_sums_bytes(problem, relay_slot_bits(problem)),
-                                               relay_turns_bytes(problem)});
-  return problem.head_dim > 64 ? std::max(of_blocks, of_relay) : of_relay;
 }
 
 /// The problem whose workspace that of `batch` packed sequences is, those of a head one behind the

@@ -1,0 +1,136 @@
+#include "kernels/strided/kernel_passes.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+
+#include "kernels/block_sparse/pattern_parts.h"
+#include "kernels/launch/run_emulated.h"
+#include "kernels/strided/passes_emulated.h"
+#include "kernels/strided/pattern_launches.h"
+
+namespace sparkbench {
+namespace {
+
+/// Shared memory of a block of the devices whose plans differ: Turing's, and larger ones.
+constexpr std::size_t kSharedBytes[] = {std::size_t{64} << 10, std::size_t{227} << 10};
+
+/// The lists of a pattern that is not run as strided views.
+void add_lists(const AttentionKernel& kernel, const Problem& problem, Pass pass,
+               bool is_deterministic, PatternLists& lists) {
+  PlanRequest request{problem, std::numeric_limits<std::size_t>::max()};
+  request.is_deterministic = is_deterministic;
+  for (const KernelInstance* const instance : kernel.listed_instances(request, pass)) {
+    lists.add({*problem.sparse, list_kind_of(*instance)});
+  }
+}
+
+std::uint64_t most_bytes(const AttentionKernel& kernel, PlanRequest request, Pass pass) {
+  if (kernel.plan == nullptr) return 0;
+  std::uint64_t most = 0;
+  for (const std::size_t bytes : kSharedBytes) {
+    request.shared_bytes_per_block = bytes;
+    most = std::max(most, workspace_bytes(kernel.plan, request, pass));
+  }
+  return most;
+}
+
+/// A pass of a problem that is not run as strided views.
+EmulationReport emulate_whole(const AttentionKernel& kernel, const PlanRequest& request,
+                              const EmulationOptions& options, const BackwardSample& sample) {
+  PlanRequest made = for_emulated_device(request, options);
+  PatternLists lists;
+  if (request.problem.sparse && kernel.listed_instances != nullptr) {
+    const Pass pass = request.forward != nullptr ? Pass::kForward : Pass::kBackward;
+    add_lists(kernel, request.problem, pass, request.is_deterministic, lists);
+    made.lists = &lists;
+  }
+  return kernel.emulate(made, options, sample);
+}
+
+bool has_views(const AttentionKernel& kernel, const Problem& problem) {
+  return kernel.listed_instances != nullptr && has_mask_passes(problem);
+}
+
+BackwardSample sample_of(std::span<const SampleTile> tiles) {
+  return {{tiles.begin(), tiles.end()}, {}};
+}
+
+}  // namespace
+
+PatternLists sparse_lists(const AttentionKernel& kernel, const Problem& problem, Pass pass,
+                          bool is_deterministic) {
+  PatternLists lists;
+  if (!has_mask_passes(problem)) {
+    add_lists(kernel, problem, pass, is_deterministic, lists);
+    return lists;
+  }
+  for (const Problem& view : problems_of_views(problem)) {
+    lists.begin_view();
+    if (view.sparse) add_lists(kernel, view, pass, is_deterministic, lists);
+  }
+  return lists;
+}
+
+std::uint64_t workspace_bytes(const AttentionKernel& kernel, const Problem& problem, Pass pass,
+                              bool is_deterministic) {
+  if (kernel.chain.workspace_bytes != nullptr) return kernel.chain.workspace_bytes(problem, pass);
+  PlanRequest request{problem, 0};
+  request.is_deterministic = is_deterministic;
+  return most_bytes(kernel, request, pass);
+}
+
+std::uint64_t packed_workspace_bytes(const AttentionKernel& kernel, const Problem& packed,
+                                     int batch, Pass pass, bool is_deterministic) {
+  const PackedLengths lengths{batch, nullptr, nullptr};
+  PlanRequest request{packed, 0};
+  request.is_deterministic = is_deterministic;
+  request.lengths = &lengths;
+  return most_bytes(kernel, request, pass);
+}
+
+EmulationReport emulate_forward(const AttentionKernel& kernel, const Problem& problem,
+                                const ForwardTensors& tensors, const EmulationOptions& options,
+                                std::span<const SampleTile> tiles) {
+  const auto whole = [&](const Problem& of, const ForwardTensors& tensors_of,
+                         std::span<const SampleTile> tiles_of) {
+    return emulate_whole(kernel, forward_request(of, tensors_of), options, sample_of(tiles_of));
+  };
+  return has_views(kernel, problem)
+             ? emulate_passes_forward(problem, tensors, options, tiles, whole)
+             : whole(problem, tensors, tiles);
+}
+
+EmulationReport emulate_backward(const AttentionKernel& kernel, const Problem& problem,
+                                 const BackwardTensors& tensors, const EmulationOptions& options,
+                                 bool is_deterministic, const BackwardSample& sample) {
+  const auto whole = [&](const Problem& of, const BackwardTensors& tensors_of,
+                         const BackwardSample& of_sample) {
+    return emulate_whole(kernel, backward_request(of, tensors_of, is_deterministic), options,
+                         of_sample);
+  };
+  return has_views(kernel, problem)
+             ? emulate_passes_backward(problem, tensors, options, sample, whole)
+             : whole(problem, tensors, sample);
+}
+
+EmulationReport emulate_packed_forward(const AttentionKernel& kernel, const Problem& packed,
+                                       const PackedLengths& lengths, const ForwardTensors& tensors,
+                                       const EmulationOptions& options,
+                                       std::span<const SampleTile> tiles) {
+  PlanRequest request = forward_request(packed, tensors);
+  request.lengths = &lengths;
+  return emulate_whole(kernel, request, options, sample_of(tiles));
+}
+
+EmulationReport emulate_packed_backward(const AttentionKernel& kernel, const Problem& packed,
+                                        const PackedLengths& lengths,
+                                        const BackwardTensors& tensors,
+                                        const EmulationOptions& options, bool is_deterministic,
+                                        const BackwardSample& sample) {
+  PlanRequest request = backward_request(packed, tensors, is_deterministic);
+  request.lengths = &lengths;
+  return emulate_whole(kernel, request, options, sample);
+}
+
+}  // namespace sparkbench
