@@ -214,7 +214,7 @@ class BackwardDqWarp {
     if constexpr (kAsksList) {
       block_ = locate_queries<Config>(machine_, params_);
     }
-    const int part_row = first_part_row<Config>(machine_, params_.sparse_queries, head());
+    const int part_row = WalkOf<Config>::part_row(machine_, params_.sparse_queries, head());
     const bool is_part = part_row != kNoPart;
     const DqShare<Config> share(machine_.warp());
     float factor[Layout::kRowsPerLane];
