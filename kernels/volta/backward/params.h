@@ -83,12 +83,6 @@ struct BackwardWorkspace {
   }
 };
 
-/// Where the sums of a step's queries are in the workspace.
-struct DqSums {
-  std::uint32_t head;  // or the step's slot
-  int first_query;
-};
-
 struct BackwardParams {
   ChunkedView<const Half> q, k, v, o, d_o;
   const float* lse;

@@ -244,11 +244,7 @@ SPARK_DEVICE void attention_backward(Machine& machine, const BackwardParams& par
     if (SPARK_PLANTED(kOtherHeadsOfGroupLost, warp.is_last_head(place), true)) break;
     place = warp.begin_next_head(place);
   }
-  if constexpr (Config::kRelaysDq) {
-    warp.finish_dq([&] { warp.write(place, gradient); });  // lines 12 and 13
-  } else {
-    warp.write(place, gradient);
-  }
+  warp.finish_dq([&] { warp.write(place, gradient); });  // lines 12 and 13
 }
 
 }  // namespace sparkbench::volta

@@ -5,13 +5,10 @@
 #include "kernels/tile/dropout.h"
 #include "kernels/tile/mask.h"
 #include "kernels/tile/softmax_gradient.h"
-#include "kernels/volta/backward/dq_sums.h"
+#include "kernels/volta/backward/dq_reducer.h"
 #include "kernels/volta/backward/kept_chunks.h"
-#include "kernels/volta/backward/output.h"
 #include "kernels/volta/backward/pair_exchange.h"
 #include "kernels/volta/backward/query_cursor.h"
-#include "kernels/volta/backward/relay_statistics.h"
-#include "kernels/volta/backward/relaying_warp.h"
 #include "kernels/volta/tile/statistics_rows.h"
 
 namespace sparkbench::volta {
@@ -48,19 +45,19 @@ SPARK_DEVICE void add_transposed_product(Machine& machine, TeamTiles<Config>& ti
 /// late for many optimizations. Lane-dependent indices are recomputed in each step: no register is
 /// left for them.
 template <class Config, class Machine>
-class BackwardWarp : public RelayingWarp<Config, Machine> {
-  using Position = RelayingWarp<Config, Machine>;
+class BackwardWarp : public DqReducer<Config, Machine> {
+  using Position = DqReducer<Config, Machine>;
   using Position::block;
   using Position::first_place_from;
   using Position::first_score_key;
   using Position::group;
   using Position::load_step;
+  using Position::load_tiles;
   using Position::machine_;
   using Position::member;
   using Position::next_step_;
   using Position::params_;
   using Position::query_of;
-  using Position::relay_step;
   using Position::row_of_group;
   using Position::share;
   using Position::step_;
@@ -84,16 +81,7 @@ class BackwardWarp : public RelayingWarp<Config, Machine> {
       step_ = load_step(place);
     }
     const int query = query_of(place, step_);
-    if constexpr (Config::kPreparesStatistics) {
-      if (params_.relay.prepares_statistics) {
-        RelayStatistics<Config, Machine> statistics(machine_, params_, block());
-        load_first_tiles(machine_, params_, place, query, tiles_, [&] { statistics.prepare(); });
-      } else {
-        load_first_tiles(machine_, params_, place, query, tiles_);
-      }
-    } else {
-      load_first_tiles(machine_, params_, place, query, tiles_);
-    }
+    load_tiles(place, query);
     if constexpr (Config::kKeepsCursor) {
       begin_head(place);
       quartets_ = quartet_places();
@@ -111,7 +99,7 @@ class BackwardWarp : public RelayingWarp<Config, Machine> {
     const std::uint32_t head = here.workspace_head(params_, place);
 #pragma unroll
     for (int g = 0; g < Step::kGroups; ++g) {
-      sparkbench::load_statistics<Config::kAccumulator, Config::kPreparesStatistics>(
+      sparkbench::load_statistics<Config::kAccumulator, Config::kRelaysDq>(
           machine_,
           params_.workspace.statistics_of(head, here.workspace_row + row_of_group(place, g)),
           step.row[g]);
@@ -257,20 +245,6 @@ class BackwardWarp : public RelayingWarp<Config, Machine> {
     team_barrier<Config>(machine_);
     if constexpr (Config::kIsSparse) step_ = next_step_;
     if constexpr (Config::kEndsAnew) machine_.recompute_indices(next(place));
-  }
-
-  /// dQ += dS K for the step's queries, added up in global memory.
-  SPARK_DEVICE void add_dq(int place) {
-    if constexpr (Config::kComputesDq) {
-      const auto locate = [&] {
-        if constexpr (Config::kRelaysDq) {
-          return DqSums{relay_step(place).slot().slot, query_of(place)};
-        }
-        const BackwardBlock here = block();
-        return DqSums{here.workspace_head(params_, place), here.workspace_row + query_of(place)};
-      };
-      add_step_dq<Config>(machine_, params_, tiles_.k, team(), member().member, locate);
-    }
   }
 
   /// dV += P^T dO or dK += dS^T Q, in FP32 whatever Config::kAccumulator is: FP16 sums would need
