@@ -13,8 +13,8 @@
 namespace sparkbench::volta {
 
 template <class Config, class Machine>
-class NoDq : public BackwardPosition<Config, Machine> {
-  using Position = BackwardPosition<Config, Machine>;
+class NoDq : public PositionOf<Config, Machine> {
+  using Position = PositionOf<Config, Machine>;
 
  public:
   /// Looks whether it is this block's turn to add to dQ of the step; await_sums() later waits
