@@ -23,35 +23,32 @@ struct WalkBlock {
 struct DenseWalk {
   /// Whether the block has work: a varlen grid is sized for the most blocks that there can be.
   template <class Machine>
-  SPARK_DEVICE static bool has_work(Machine& /*machine*/, const WorkItem* /*items*/) {
+  SPARK_DEVICE static bool has_work(Machine&, const WorkItem*) {
     return true;
   }
   /// Cheap enough to be called again where its results are used: keeping them through a loop would
   /// take registers that it lacks. Only a dense block asks for `first_row()`.
   template <class Machine, class FirstRow>
-  SPARK_DEVICE static WalkBlock locate(Machine& machine, const WorkItem* /*items*/,
-                                       const SparseLists& /*lists*/, FirstRow first_row) {
+  SPARK_DEVICE static WalkBlock locate(Machine& machine, const WorkItem*, const SparseLists&,
+                                       FirstRow first_row) {
     const int row = first_row(), batch = machine.block(2);
     return {batch, machine.block(1), row, batch};
   }
   /// The mask of the block's sequence, `mask` being the launch's.
   template <class Machine>
-  SPARK_DEVICE static const KeyMask& mask(Machine& /*machine*/, const WorkItem* /*items*/,
-                                          const KeyMask& mask) {
+  SPARK_DEVICE static const KeyMask& mask(Machine&, const WorkItem*, const KeyMask& mask) {
     return mask;
   }
   /// The positions of a block's tiles, of kStep positions each: by_mask(), which are keys or rows,
   /// or positions in the tile list (places_of_block).
   template <int kStep, class Machine, class ByMask>
-  SPARK_DEVICE static Range tiles(Machine& /*machine*/, const SparseLists& /*lists*/,
-                                  ByMask by_mask) {
+  SPARK_DEVICE static Range tiles(Machine&, const SparseLists&, ByMask by_mask) {
     return by_mask();
   }
   /// Where the block's results begin among those of splits; kNoPart if it is none. All heads are
   /// split alike. Load it together with the block's row, so that it costs no wait of its own.
   template <class Machine>
-  SPARK_DEVICE static int part_row(Machine& /*machine*/, const SparseLists& /*lists*/,
-                                   int /*head*/) {
+  SPARK_DEVICE static int part_row(Machine&, const SparseLists&, int) {
     return kNoPart;
   }
 };
@@ -62,8 +59,8 @@ struct VarlenWalk : DenseWalk {
     return load_work_place(machine, items).first_row != kNoWork;
   }
   template <class Machine, class FirstRow>
-  SPARK_DEVICE static WalkBlock locate(Machine& machine, const WorkItem* items,
-                                       const SparseLists& /*lists*/, FirstRow /*first_row*/) {
+  SPARK_DEVICE static WalkBlock locate(Machine& machine, const WorkItem* items, const SparseLists&,
+                                       FirstRow) {
     const WorkPlace place = load_work_place(machine, items);
     return {0, machine.block(0), place.first_row, place.sequence, place.first_q, place.first_k};
   }
@@ -76,14 +73,14 @@ struct VarlenWalk : DenseWalk {
 /// Heads are grid axis x, and the list's blocks axis y.
 struct BlockSparseWalk : DenseWalk {
   template <class Machine, class FirstRow>
-  SPARK_DEVICE static WalkBlock locate(Machine& machine, const WorkItem* /*items*/,
-                                       const SparseLists& lists, FirstRow /*first_row*/) {
+  SPARK_DEVICE static WalkBlock locate(Machine& machine, const WorkItem*, const SparseLists& lists,
+                                       FirstRow) {
     const int head = machine.block(0), batch = machine.block(2);
     return {batch, head, load_of_list(machine, &lists.block(head, machine.block(1))->first_row),
             batch};
   }
   template <int kStep, class Machine, class ByMask>
-  SPARK_DEVICE static Range tiles(Machine& machine, const SparseLists& lists, ByMask /*by_mask*/) {
+  SPARK_DEVICE static Range tiles(Machine& machine, const SparseLists& lists, ByMask) {
     return places_of_block<kStep>(machine, lists, machine.block(0));
   }
   template <class Machine>

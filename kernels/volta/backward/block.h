@@ -94,12 +94,6 @@ SPARK_DEVICE void keep_item(Machine& machine, const BackwardParams& params) {
   }
 }
 
-/// Whether the block has no work.
-template <class Config, class Machine>
-SPARK_DEVICE bool is_without_keys(Machine& machine, const BackwardParams& params) {
-  return !WalkOf<Config>::has_work(machine, params.key_items);
-}
-
 /// The mask of the block's sequence.
 template <class Config, class Machine>
 SPARK_DEVICE SequenceMask<Config> mask_of_keys(Machine& machine, const BackwardParams& params) {

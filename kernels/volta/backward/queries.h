@@ -50,12 +50,6 @@ SPARK_DEVICE QueryBlock locate_queries(Machine& machine, const BackwardParams& p
   return {batch, head, Config::kBlockM * machine.block(0), batch};
 }
 
-/// Whether the block has no work.
-template <class Config, class Machine>
-SPARK_DEVICE bool is_without_queries(Machine& machine, const BackwardParams& params) {
-  return !WalkOf<Config>::has_work(machine, params.query_items);
-}
-
 /// The mask of the block's sequence.
 template <class Config, class Machine>
 SPARK_DEVICE SequenceMask<Config> mask_of_queries(Machine& machine, const BackwardParams& params) {
