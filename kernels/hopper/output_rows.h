@@ -6,7 +6,7 @@
 #include "kernels/hopper/tile/accumulator.h"
 #include "kernels/hopper/tile/swizzled_panels.h"
 #include "kernels/tile/chunked_view.h"
-#include "kernels/tile/sparse_list.h"
+#include "kernels/tile/walk.h"
 
 namespace sparkbench::hopper {
 
@@ -27,7 +27,7 @@ class OutputRows {
                           int first_row, int seqlen)
       : machine_(machine), first_row_(first_row), seqlen_(seqlen) {
     if constexpr (Config::kIsSparse) {
-      const int part = first_part_row<Config>(machine, lists, head);
+      const int part = WalkOf<Config>::part_row(machine, lists, head);
       if (part != kNoPart) part_row_ = part + first_row - block_row;
     }
   }

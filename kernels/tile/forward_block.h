@@ -1,22 +1,17 @@
 // The rows and the sequence of a block of a forward kernel, and the division of its rows by l at
-// the end. A Config has kBlockM, the query rows of a block; kIsPacked, whether sequences are varlen
-// (work_list.h); and kIsSparse, whether the mask is a pattern (sparse_list.h). For the end it has a
-// Layout, a Scale and kHasDropout.
+// the end. A Config has kBlockM, the query rows of a block, and what WalkOf (walk.h) asks for. For
+// the end it has a Layout, a Scale and kHasDropout.
 #pragma once
 
 #include "kernels/base/planted_fault.h"
 #include "kernels/tile/forward_params.h"
 #include "kernels/tile/softmax.h"
+#include "kernels/tile/walk.h"
 
 namespace sparkbench {
 
 /// Which query rows of which head a block computes.
-struct ForwardBlock {
-  int batch, head, first_row;    // of a tensor; the row, in its sequence
-  int sequence;                  // batch, or index of the varlen sequence
-  int first_q = 0, first_k = 0;  // where this begins in its tensors
-  int part_row = kNoPart;        // first_part_row(), once it is asked for
-
+struct ForwardBlock : WalkBlock {
   /// Its (sequence, head) index in the dropout mask.
   SPARK_DEVICE std::uint32_t batch_head(const ForwardParams& params) const {
     return static_cast<std::uint32_t>(
@@ -29,45 +24,25 @@ struct ForwardBlock {
   }
 };
 
-/// Cheap enough to be called again where its results are used: keeping them through the key loop
-/// would take registers that the loop lacks.
 template <class Config, class Machine>
 SPARK_DEVICE ForwardBlock locate_block(Machine& machine, const ForwardParams& params) {
-  if constexpr (Config::kIsPacked) {
-    const WorkPlace place = load_work_place(machine, params.items);
-    return {0, machine.block(0), place.first_row, place.sequence, place.first_q, place.first_k};
-  }
-  if constexpr (Config::kIsSparse) {
-    const int head = machine.block(0), batch = machine.block(2);
-    return {batch, head,
-            load_of_list(machine, &params.sparse.block(head, machine.block(1))->first_row), batch};
-  }
-  const int tiles = (params.mask.seqlen_q + Config::kBlockM - 1) / Config::kBlockM;
-  const bool is_last_tile_first =
-      Config::kKeepsTileOrder ? params.is_last_tile_first : params.tile_order_word != 0u;
-  const int tile = is_last_tile_first ? tiles - 1 - machine.block(0) : machine.block(0);
-  const int batch = machine.block(2);
-  return {batch, machine.block(1), tile * Config::kBlockM, batch};
+  return {WalkOf<Config>::locate(machine, params.items, params.sparse, [&] {
+    const int tiles = (params.mask.seqlen_q + Config::kBlockM - 1) / Config::kBlockM;
+    const bool is_last_tile_first =
+        Config::kKeepsTileOrder ? params.is_last_tile_first : params.tile_order_word != 0u;
+    return (is_last_tile_first ? tiles - 1 - machine.block(0) : machine.block(0)) * Config::kBlockM;
+  })};
 }
 
-/// Whether the block has no work: a varlen grid is sized for the most blocks that there can be.
 template <class Config, class Machine>
 SPARK_DEVICE bool is_without_work(Machine& machine, const ForwardParams& params) {
-  if constexpr (Config::kIsPacked) {
-    return load_work_place(machine, params.items).first_row == kNoWork;
-  } else {
-    return false;
-  }
+  return !WalkOf<Config>::has_work(machine, params.items);
 }
 
 /// The mask of the block's sequence.
 template <class Config, class Machine>
 SPARK_DEVICE SequenceMask<Config> mask_of_block(Machine& machine, const ForwardParams& params) {
-  if constexpr (Config::kIsPacked) {
-    return load_work_mask(machine, params.items, params.mask.prefix);
-  } else {
-    return params.mask;
-  }
+  return WalkOf<Config>::mask(machine, params.items, params.mask);
 }
 
 /// The rows of the block; some may be past the last.
@@ -81,10 +56,10 @@ SPARK_DEVICE Range rows_of_block(Machine& machine, const ForwardParams& params) 
 /// instead: tile i of all listed ones is the kBlockN positions from kBlockN i on.
 template <class Config, class Machine>
 SPARK_DEVICE Range keys_of_block(Machine& machine, const ForwardParams& params) {
-  if constexpr (Config::kIsSparse) {
-    return places_of_block<Config::kBlockN>(machine, params.sparse, machine.block(0));
-  }
-  return mask_of_block<Config>(machine, params).keys_of_any(rows_of_block<Config>(machine, params));
+  return WalkOf<Config>::template tiles<Config::kBlockN>(machine, params.sparse, [&] {
+    return mask_of_block<Config>(machine, params)
+        .keys_of_any(rows_of_block<Config>(machine, params));
+  });
 }
 
 /// l = the row sums over every lane, and the factor of O: 1 / l, times 1 / (1 - p) with dropout. A

@@ -75,18 +75,6 @@ SPARK_DEVICE int load_of_list(Machine& machine, const int* number) {
   return machine.template load_global<int>(number);
 }
 
-/// Where the results of this launch's block begin among those of splits; kNoPart if it is none. All
-/// heads are split alike. Load it together with the block's row, so that it costs no wait of its
-/// own.
-template <class Config, class Machine>
-SPARK_DEVICE int first_part_row(Machine& machine, const SparseLists& lists, int head) {
-  if constexpr (Config::kIsSparse) {
-    return load_of_list(machine, &lists.block(head, machine.block(1))->first_part_row);
-  } else {
-    return kNoPart;
-  }
-}
-
 /// The tiles of this launch's block, heads being grid axis x and the list's blocks axis y. A loop
 /// over tiles counts positions: tile i of all listed ones is the kStep positions from kStep i on,
 /// so that one number says where a block is.

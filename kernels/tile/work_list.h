@@ -2,8 +2,6 @@
 // block of a launch has. list_blocks.h writes the list before the launch, longest first.
 #pragma once
 
-#include <type_traits>
-
 #include "kernels/base/planted_fault.h"
 #include "kernels/machine/machine.h"
 #include "kernels/mask/key_mask.h"
@@ -46,10 +44,6 @@ template <class Machine>
 SPARK_DEVICE const WorkItem* work_item(const Machine& machine, const WorkItem* items) {
   return items + (machine.block(1) + kItemsOfAxis * machine.block(2));
 }
-
-/// The mask of a block's sequence: loaded for varlen, else the launch's own.
-template <class Config>
-using SequenceMask = std::conditional_t<Config::kIsPacked, KeyMask, const KeyMask&>;
 
 /// Loaded wherever it is used: registers to keep it in are short.
 template <class Machine>

@@ -155,7 +155,6 @@ template <Accumulator kAccumulator, int kHeadDim, bool kHasDropout>
 struct RelayBackward
     : BackwardConfig<kAccumulator, kHeadDim, kHasDropout, true, least_head_dim(kHeadDim)> {
   static constexpr bool kRelaysDq = true;
-  static constexpr bool kPreparesStatistics = true;
   static_assert(RelayBackward::kStep == kRelayStep &&
                     RelayBackward::kBlockKeys == relay_block_keys(kHeadDim) &&
                     least_relay_head_dim(kHeadDim) == least_head_dim(kHeadDim),
@@ -165,7 +164,6 @@ template <Accumulator kAccumulator, bool kHasDropout>
 struct RelayBackward<kAccumulator, 64, kHasDropout>
     : ShortBackward<kAccumulator, kHasDropout, true> {
   static constexpr bool kRelaysDq = true;
-  static constexpr bool kPreparesStatistics = true;
   static constexpr bool kHalvesSteps = true;
   static constexpr int kShortWindow = 0;
   static_assert(RelayBackward::kStep == kRelayStep &&

@@ -17,7 +17,7 @@ struct BackwardBlock {
   int workspace_row = 0;           // and in the workspace of its heads
   Range seen_by_all = {0, 0};      // varlen: queries that see all of the keys,
   int query_end = 0;               // and where those end that see any
-  int part_row = kNoPart;          // first_part_row(), once it is asked for
+  int part_row = kNoPart;          // where its results begin among those of splits
 
   /// The query head of a step, at a place of params.walk.
   SPARK_DEVICE int head(const BackwardParams& params, int place) const {
@@ -94,24 +94,10 @@ SPARK_DEVICE void keep_item(Machine& machine, const BackwardParams& params) {
   }
 }
 
-/// Whether the block has no work: a varlen grid is sized for the most blocks that there can be.
-template <class Config, class Machine>
-SPARK_DEVICE bool is_without_keys(Machine& machine, const BackwardParams& params) {
-  if constexpr (Config::kIsPacked) {
-    return load_work_place(machine, params.key_items).first_row == kNoWork;
-  } else {
-    return false;
-  }
-}
-
 /// The mask of the block's sequence.
 template <class Config, class Machine>
 SPARK_DEVICE SequenceMask<Config> mask_of_keys(Machine& machine, const BackwardParams& params) {
-  if constexpr (Config::kIsPacked) {
-    return load_work_mask(machine, params.key_items, params.mask.prefix);
-  } else {
-    return params.mask;
-  }
+  return WalkOf<Config>::mask(machine, params.key_items, params.mask);
 }
 
 /// For restore_place(). One thread stores it; a barrier must follow.

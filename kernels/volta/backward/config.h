@@ -73,8 +73,7 @@ struct BackwardShape {
   static constexpr bool kIsSparse = false;
   static constexpr int kShortWindow = 0;  // above 0 of short blocks: short_blocks.h
   static constexpr bool kComputesDq = kDq;
-  static constexpr bool kRelaysDq = false;            // relay.h
-  static constexpr bool kPreparesStatistics = false;  // relay_statistics.h
+  static constexpr bool kRelaysDq = false;  // relay.h
   /// Whether steps whose queries see no key of one half of the block skip that half (OfKeyHalf),
   /// and full steps have a loop of their own.
   static constexpr bool kHalvesSteps = false;

@@ -5,13 +5,9 @@
 
 #include "kernels/base/planted_fault.h"
 #include "kernels/tile/dropout.h"
-#include "kernels/tile/mask.h"
 #include "kernels/tile/softmax_gradient.h"
-#include "kernels/volta/backward/config.h"
-#include "kernels/volta/backward/dq_config.h"
+#include "kernels/volta/backward/dq_walk.h"
 #include "kernels/volta/backward/kept_chunks.h"
-#include "kernels/volta/backward/queries.h"
-#include "kernels/volta/padding.h"
 #include "kernels/volta/tile/statistics_rows.h"
 #include "kernels/volta/tile/tile_accumulator.h"
 
@@ -42,7 +38,18 @@ struct DqRows {
 
 /// A warp of the dQ kernel: its block's coordinates, and what it can do with a tile.
 template <class Config, class Machine>
-class BackwardDqWarp {
+class BackwardDqWarp : public DqWalk<Config, Machine> {
+  using Walk = DqWalk<Config, Machine>;
+  using Walk::block_;
+  using Walk::first_group;
+  using Walk::first_score_key;
+  using Walk::key_of;
+  using Walk::keys_;
+  using Walk::machine_;
+  using Walk::params_;
+  using Walk::row_of_group;
+  using Walk::score_part;
+
  public:
   using Tile = KeyTileScores<Config>;
   using Group = KeyGroupScores<Config>;
@@ -50,20 +57,9 @@ class BackwardDqWarp {
   using Staged = StagedTiles<typename Config::StagedKeys>;
 
   SPARK_DEVICE BackwardDqWarp(Machine& machine, const BackwardParams& params)
-      : machine_(machine),
-        params_(params),
-        tiles_(machine.template shared<BackwardDqTiles<Config>>()),
-        block_(locate_queries<Config>(machine, params)) {
+      : Walk(machine, params), tiles_(machine.template shared<BackwardDqTiles<Config>>()) {
     if constexpr (Config::kKeepsKeyHead) block_.head = params.groups.key_head(block_.head);
-    if constexpr (Config::kIsSparse) {
-      const SparseLists& lists = params.sparse_queries;
-      keys_ = places_of_block<Config::kBlockN>(machine, lists, head());
-    } else {
-      const KeyMask& mask = mask_of_queries<Config>(machine, params);
-      const Range rows{block_.first_row, block_.first_row + Config::kBlockM};
-      keys_ = mask.keys_of_any(rows);
-      all_seen_ = mask.keys_of_all(rows);
-    }
+    this->find_tiles(head());
     batch_head_ = static_cast<std::uint32_t>(block_.sequence * params.heads + head());
   }
 
@@ -89,7 +85,7 @@ class BackwardDqWarp {
     load_rows(params_.d_o, queries.second);
     queries.second.store(machine_, tiles_.d_o);
     Staged keys;
-    load_keys(key_of(first_key), keys);
+    this->load_keys(key_of(first_key), keys);
     store_keys(buffer(first_key), keys);
     machine_.barrier();
     const auto place = Config::QueryTile::lane_place(
@@ -117,20 +113,7 @@ class BackwardDqWarp {
   }
 
   /// S = -inf where the mask hides a key.
-  SPARK_DEVICE void mask(int first_key, int g, Group& group) {
-    if constexpr (Config::kIsSparse) {
-      constexpr int kRowWords = Config::kBlockN / kSparseWordKeys;
-      hide_unseen<Layout, Config::kKeySteps, kRowWords>(
-          machine_,
-          params_.sparse_queries.words + words_of(first_key) +
-              kRowWords * kGridRows * (first_group() + g),
-          [&](int step, int i) { group.p[step][i] = -INFINITY; },
-          Config::kScoreKeys * score_part());
-    } else {
-      mask_scores<Layout>(group.p, mask_of_queries<Config>(machine_, params_), machine_.lane(),
-                          row_of_group(g), first_score_key(first_key));
-    }
-  }
+  SPARK_DEVICE void mask(int first_key, int g, Group& group) { this->hide(first_key, g, group); }
   /// Which elements of a tile are dropped.
   SPARK_DEVICE void draw_dropout(int first_key, Tile& tile) {
     if constexpr (Config::kHasDropout) {
@@ -174,7 +157,7 @@ class BackwardDqWarp {
 
   /// K and V of the tile after this one, to registers and to shared memory.
   SPARK_DEVICE void load_next(int first_key, Staged& next) {
-    load_keys(key_of(next_tile<Config::kBlockN>(keys_, first_key)), next);
+    this->load_keys(key_of(next_tile<Config::kBlockN>(keys_, first_key)), next);
   }
   SPARK_DEVICE void store_next(int first_key, const Staged& next) {
     store_keys(Config::kBuffers == 1 ? 0 : buffer(first_key) ^ 1, next);
@@ -211,10 +194,8 @@ class BackwardDqWarp {
     // In a block that sees no key, warps may still be reading Q and dO into registers.
     if constexpr (Config::kKeptChunks > 0) machine_.barrier();
     // Recomputed, not kept through the loop.
-    if constexpr (kAsksList) {
-      block_ = locate_queries<Config>(machine_, params_);
-    }
-    const int part_row = first_part_row<Config>(machine_, params_.sparse_queries, head());
+    this->restore_block();
+    const int part_row = WalkOf<Config>::part_row(machine_, params_.sparse_queries, head());
     const bool is_part = part_row != kNoPart;
     const DqShare<Config> share(machine_.warp());
     float factor[Layout::kRowsPerLane];
@@ -247,56 +228,15 @@ class BackwardDqWarp {
     }
   }
 
-  /// Keys that some row of the block sees.
-  SPARK_DEVICE const Range& keys() const { return keys_; }
-  /// A tile exists if its `progress` is below the end of progress for keys(). Where registers are
-  /// full, a pattern's tile list tells both.
-  SPARK_DEVICE int progress(int first_key) const {
-    if constexpr (kAsksList) return key_of(first_key);
-    return first_key;
-  }
-  SPARK_DEVICE int end_of_progress(const Range& keys) const {
-    if constexpr (kAsksList) return params_.mask.seqlen_k;
-    return SPARK_PLANTED(kDqOfLastTileLost, keys.end, keys.end - 1);
-  }
-  /// Whether every row of the block sees every key of a tile.
-  SPARK_DEVICE bool sees_all(int first_key) const {
-    if constexpr (Config::kIsSparse) {
-      // One comparison: a partial tile's `first`, and that after the last tile, are larger.
-      return load_of_list(machine_, &tile_at(first_key)->first) < params_.mask.seqlen_k;
-    }
-    return all_seen_.contains(Range{first_key, first_key + Config::kBlockN});
-  }
-  SPARK_DEVICE Machine& machine() { return machine_; }
-
  private:
   using Layout = typename Config::Layout;
   using KeptRows = KeptChunks<Config::kKeptChunks, Config::kScoreGroups>;
-  static constexpr bool kAsksList = Config::kIsSparse && Config::kBuffers == 1;
 
   SPARK_DEVICE static int buffer(int first_key) {
     return Config::kBuffers == 1 ? 0 : (first_key / Config::kBlockN) & 1;
   }
-  /// The 16-row groups whose dS the warp forms, and their keys.
-  SPARK_DEVICE int first_group() const {
-    return Config::kScoreGroups * (machine_.warp() / Config::kScoreWarps);
-  }
-  SPARK_DEVICE int score_part() const { return machine_.warp() % Config::kScoreWarps; }
-  SPARK_DEVICE int first_score_key(int first_key) const {
-    return first_key + Config::kScoreKeys * score_part();
-  }
-  SPARK_DEVICE int row_of_group(int g) const {
-    return block_.first_row + kGridRows * (first_group() + g);
-  }
-
   SPARK_DEVICE int head() const {
-    if constexpr (!Config::kKeepsKeyHead) return block_.head;
-    if constexpr (Config::kIsSparse) return machine_.block(0);
-    return Config::kIsPacked ? machine_.block(0) / kBlocksOfItem<Config> : machine_.block(1);
-  }
-  /// The head whose keys it reads.
-  SPARK_DEVICE int key_head() const {
-    return Config::kKeepsKeyHead ? block_.head : params_.groups.key_head(block_.head);
+    return Config::kKeepsKeyHead ? this->head_of_block() : block_.head;
   }
 
   /// C = A B^T for the warp's rows and keys.
@@ -330,24 +270,6 @@ class BackwardDqWarp {
         {half_block_place<KeyTile>(machine_.lane()), Columns::half_chunk(column_block)});
   }
 
-  /// This tile's first key; for a pattern from the tile list, loaded wherever it is used.
-  SPARK_DEVICE int key_of(int first_key) const {
-    if constexpr (Config::kIsSparse) {
-      return first_of_tile(load_of_list(machine_, &tile_at(first_key)->first));
-    }
-    return first_key;
-  }
-  SPARK_DEVICE int words_of(int place) const {
-    return load_of_list(machine_, &tile_at(place)->words);
-  }
-  SPARK_DEVICE const SparseTile* tile_at(int place) const {
-    return params_.sparse_queries.tiles + place / Config::kBlockN;
-  }
-  /// The end of the keys that are loaded.
-  SPARK_DEVICE int end_of_keys() const {
-    return Config::kIsSparse ? params_.mask.seqlen_k : keys_.end;
-  }
-
   /// The block's rows of Q or dO.
   SPARK_DEVICE void load_rows(const ChunkedView<const Half>& tensor,
                               typename Config::StagedQueries& staged) {
@@ -359,45 +281,13 @@ class BackwardDqWarp {
          copied_rows<Config, Queries>(machine_, params_, seqlen_q - block_.first_row)},
         copies_last<Config, Queries>(machine_, params_));
   }
-  /// A pattern's tile of K or V from a key on.
-  SPARK_DEVICE void load_listed(const ChunkedView<const Half>& tensor, int first_key,
-                                typename Config::StagedKeys& staged) {
-    using Keys = typename Config::StagedKeys;
-    const int row = first_key + Keys::first_row(machine_);
-    const std::uint32_t chunk = tensor.chunk(block_.batch, row, key_head()) +
-                                static_cast<std::uint32_t>(Keys::column_chunk(machine_));
-    staged.load_from_chunk(machine_, tensor.at_chunk(chunk), tensor.row_stride(), row,
-                           copied_rows<Config, Keys>(machine_, params_, end_of_keys()));
-  }
-  /// The keys that the block sees.
-  SPARK_DEVICE void load_keys(int first_key, Staged& staged) {
-    if constexpr (Config::kIsSparse) {
-      load_listed(params_.k, first_key, staged.first);
-      load_listed(params_.v, first_key, staged.second);
-      return;
-    }
-    using Keys = typename Config::StagedKeys;
-    const auto rows = [&](const ChunkedView<const Half>& tensor) {
-      return TensorRows{tensor.at(block_.batch, block_.first_k + first_key, key_head()),
-                        tensor.row_stride(),
-                        copied_rows<Config, Keys>(machine_, params_, end_of_keys() - first_key)};
-    };
-    const bool has_last = copies_last<Config, Keys>(machine_, params_);
-    staged.first.load(machine_, rows(params_.k), has_last);
-    staged.second.load(machine_, rows(params_.v), has_last);
-  }
   SPARK_DEVICE void store_keys(int buffer, const Staged& staged) {
     staged.first.store(machine_, tiles_.k[buffer]);
     staged.second.store(machine_, tiles_.v[buffer]);
   }
 
-  Machine& machine_;
-  const BackwardParams& params_;
   BackwardDqTiles<Config>& tiles_;
-  QueryBlock block_;       // with the key head where that is kept
-  KeptRows kept_[2];       // of Q and of dO
-  Range keys_, all_seen_;  // that some row of the block sees, that every row sees; for patterns
-                           // positions of tiles, and nothing
+  KeptRows kept_[2];  // of Q and of dO
   std::uint32_t batch_head_;
 };
 

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "kernels/volta/backward/block.h"
-#include "kernels/volta/backward/relay.h"
 #include "kernels/volta/tile/tile_accumulator.h"
 
 namespace sparkbench::volta {
@@ -14,31 +13,32 @@ SPARK_DEVICE int sum_columns(const BackwardParams& params) {
                                                    : params.head_chunks);
 }
 
-/// The sums of 16 queries and 32 columns.
-template <class Config>
-SPARK_DEVICE float* sums_at(const BackwardParams& params, const DqSums& sums, int query,
-                            int column_block) {
-  const int columns = sum_columns<Config>(params);
-  if constexpr (Config::kRelaysDq) {
-    return slot_sums<Config>(params, sums.head, query, columns, column_block);
-  } else {
-    return params.workspace.dq_sums_of(sums.head, query, columns, column_block);
-  }
-}
+/// Where the sums of a step's queries are in the workspace.
+struct DqSums {
+  std::uint32_t head;
+  int first_query;
 
-/// kGroups 16-row groups of 32 columns. `locate` returns DqSums, and is called wherever they are
-/// used.
+  /// The sums of 16 of the queries, from `query` on, and 32 of their columns.
+  SPARK_DEVICE float* at(const BackwardParams& params, int query, int columns,
+                         int column_block) const {
+    return params.workspace.dq_sums_of(head, query, columns, column_block);
+  }
+};
+
+/// kGroups 16-row groups of 32 columns. `locate` returns DqSums or SlotSums, and is called wherever
+/// they are used.
 template <class Config, int kGroups, class Machine, class Locate>
 SPARK_DEVICE void add_to_sums(Machine& machine, const BackwardParams& params, Locate locate,
                               int first_group, int column_block,
                               const AccumulatorFragment<Config::kAccumulator> (&dq)[kGroups][2]) {
-  const DqSums sums = locate();
+  const auto sums = locate();
   const int first_query = sums.first_query + kGridRows * first_group;
 #pragma unroll
   for (int g = 0; g < kGroups; ++g) {
     // Opaque, or each sum has an address of its own.
     float* const at = machine.opaque(
-        sums_at<Config>(params, sums, first_query + kGridRows * g, column_block) + machine.lane());
+        sums.at(params, first_query + kGridRows * g, sum_columns<Config>(params), column_block) +
+        machine.lane());
 #pragma unroll
     for (int f = 0; f < 2; ++f) {
       float value[8];

@@ -123,7 +123,7 @@ SPARK_DEVICE void write_key_gradient(Machine& machine, const BackwardParams& par
                                      const KeyGradient<Config>& gradient) {
   auto& tiles = key_gradient_tiles(in_loop);
   BackwardBlock block = restore_place(machine, params, in_loop);
-  block.part_row = first_part_row<Config>(machine, params.sparse_keys, 0);
+  block.part_row = WalkOf<Config>::part_row(machine, params.sparse_keys, 0);
   auto& output = tiles.output[machine.warp()];
   if constexpr (Config::kTeams == 1) {
     // In a block without a step, warps may still be reading K and V into registers.

@@ -7,8 +7,7 @@
 #include "kernels/problem/tensors.h"
 #include "kernels/tile/chunked_view.h"
 #include "kernels/tile/row_statistics.h"
-#include "kernels/tile/sparse_list.h"
-#include "kernels/tile/work_list.h"
+#include "kernels/tile/walk.h"
 #include "kernels/volta/backward/dq_relay.h"
 #include "kernels/volta/backward/walk.h"
 #include "kernels/volta/tile/quad_grid.h"
@@ -82,12 +81,6 @@ struct BackwardWorkspace {
     return batch_head * static_cast<std::uint32_t>(rows_per_head) +
            static_cast<std::uint32_t>(query);
   }
-};
-
-/// Where the sums of a step's queries are in the workspace.
-struct DqSums {
-  std::uint32_t head;  // or the step's slot
-  int first_query;
 };
 
 struct BackwardParams {

@@ -50,24 +50,10 @@ SPARK_DEVICE QueryBlock locate_queries(Machine& machine, const BackwardParams& p
   return {batch, head, Config::kBlockM * machine.block(0), batch};
 }
 
-/// Whether the block has no work: a varlen grid is sized for the most blocks that there can be.
-template <class Config, class Machine>
-SPARK_DEVICE bool is_without_queries(Machine& machine, const BackwardParams& params) {
-  if constexpr (Config::kIsPacked) {
-    return load_work_place(machine, params.query_items).first_row == kNoWork;
-  } else {
-    return false;
-  }
-}
-
 /// The mask of the block's sequence.
 template <class Config, class Machine>
 SPARK_DEVICE SequenceMask<Config> mask_of_queries(Machine& machine, const BackwardParams& params) {
-  if constexpr (Config::kIsPacked) {
-    return load_work_mask(machine, params.query_items, params.mask.prefix);
-  } else {
-    return params.mask;
-  }
+  return WalkOf<Config>::mask(machine, params.query_items, params.mask);
 }
 
 }  // namespace sparkbench::volta

@@ -15,15 +15,21 @@ SPARK_DEVICE RelayGeometry relay_geometry(const BackwardParams& params) {
   return {params.mask, params.relay.last_key, Config::kBlockKeys};
 }
 
-/// The sums of 16 queries of a slot, and 32 of their columns.
+/// Where the sums of a step's queries are while blocks add to them: in a slot.
 template <class Config>
-SPARK_DEVICE float* slot_sums(const BackwardParams& params, std::uint32_t slot, int query,
-                              int columns, int column_block) {
-  constexpr int kGroups = Config::kStep / kGridRows;
-  const std::uint32_t group =
-      slot * kGroups + static_cast<std::uint32_t>(query) % Config::kStep / kGridRows;
-  return params.workspace.dq_sums + sum_block_offset(group, columns, column_block);
-}
+struct SlotSums {
+  std::uint32_t slot;
+  int first_query;
+
+  /// The sums of 16 of the queries, from `query` on, and 32 of their columns.
+  SPARK_DEVICE float* at(const BackwardParams& params, int query, int columns,
+                         int column_block) const {
+    constexpr int kGroups = Config::kStep / kGridRows;
+    const std::uint32_t group =
+        slot * kGroups + static_cast<std::uint32_t>(query) % Config::kStep / kGridRows;
+    return params.workspace.dq_sums + sum_block_offset(group, columns, column_block);
+  }
+};
 
 /// A step under the dQ semaphore: the queries from `query` on, of one query head of the group that
 /// reads the keys. Computed wherever it is used, so that it costs no register.
@@ -83,7 +89,7 @@ SPARK_DEVICE void clear_if_first(Machine& machine, const BackwardParams& params,
   constexpr int kFloats = Config::kStep * Config::kHeadDim / Config::kTeamWarps;
   constexpr int kFloatsOfLane = sizeof(Bits128) / sizeof(float);
   const std::uint32_t slot = step.slot().slot;
-  float* const sums = slot_sums<Config>(params, slot, query, Config::kHeadDim, 0) +
+  float* const sums = SlotSums<Config>{slot, query}.at(params, query, Config::kHeadDim, 0) +
                       kFloats * warp_of_team + kFloatsOfLane * machine.lane();
 #pragma unroll
   for (int i = 0; i < kFloats; i += 32 * kFloatsOfLane) machine.store_global(sums + i, Bits128{});
@@ -113,7 +119,7 @@ SPARK_DEVICE void load_finished_dq(Machine& machine, const BackwardParams& param
   await_dq(machine, params, step, is_wanted);
   const std::uint32_t slot = step.slot().slot;
   const float* const sums =
-      slot_sums<Config>(params, slot, row, Config::kHeadDim, 0) + machine.lane();
+      SlotSums<Config>{slot, row}.at(params, row, Config::kHeadDim, 0) + machine.lane();
 #pragma unroll
   for (int i = 0; i < Config::kHeadDim / 2; ++i) {
     dq[i / 8].element[i % 8] =

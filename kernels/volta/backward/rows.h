@@ -12,7 +12,7 @@ namespace sparkbench::volta {
 /// The statistics of every row of the workspace; those past the end make P zero.
 template <class Config, class Machine>
 SPARK_DEVICE void prepare_statistics(Machine& machine, const BackwardParams& params) {
-  if (is_without_queries<Config>(machine, params)) return;
+  if (!WalkOf<Config>::has_work(machine, params.query_items)) return;
   const int seqlen_q = mask_of_queries<Config>(machine, params).seqlen_q;
   const QueryBlock block = locate_queries<Config>(machine, params);
   const int head = block.head, batch = block.batch;
@@ -32,7 +32,7 @@ SPARK_DEVICE void prepare_statistics(Machine& machine, const BackwardParams& par
 template <class Config, class Machine>
 SPARK_DEVICE void round_dq(Machine& machine, const BackwardParams& params) {
   constexpr int kHeadDim = Config::kHeadDim;
-  if (is_without_queries<Config>(machine, params)) return;
+  if (!WalkOf<Config>::has_work(machine, params.query_items)) return;
   const int seqlen_q = mask_of_queries<Config>(machine, params).seqlen_q;
   const QueryBlock block = locate_queries<Config>(machine, params);
   const int first_row = block.first_row + kGridRows * machine.warp();

@@ -199,7 +199,7 @@ SPARK_DEVICE int add_queries_by_halves(Machine& machine, const BackwardParams& p
 template <class Config, class Machine>
 SPARK_DEVICE void attention_backward_dq(Machine& machine, const BackwardParams& params) {
   constexpr int kKeys = Config::kBlockN;
-  if (is_without_queries<Config>(machine, params)) return;
+  if (!WalkOf<Config>::has_work(machine, params.query_items)) return;
   BackwardDqWarp<Config, Machine> warp(machine, params);
   DqRows<Config> rows;
   warp.load_statistics(rows);
@@ -222,7 +222,7 @@ SPARK_DEVICE void attention_backward_dq(Machine& machine, const BackwardParams& 
 /// The dK/dV kernel.
 template <class Config, class Machine>
 SPARK_DEVICE void attention_backward(Machine& machine, const BackwardParams& params) {
-  if (is_without_keys<Config>(machine, params)) return;
+  if (!WalkOf<Config>::has_work(machine, params.key_items)) return;
   BackwardWarp<Config, Machine> warp(machine, params);
   int place = warp.first_place();
   warp.stage_first_tiles(place);  // line 1
@@ -244,11 +244,7 @@ SPARK_DEVICE void attention_backward(Machine& machine, const BackwardParams& par
     if (SPARK_PLANTED(kOtherHeadsOfGroupLost, warp.is_last_head(place), true)) break;
     place = warp.begin_next_head(place);
   }
-  if constexpr (Config::kRelaysDq) {
-    warp.finish_dq([&] { warp.write(place, gradient); });  // lines 12 and 13
-  } else {
-    warp.write(place, gradient);
-  }
+  warp.finish_dq([&] { warp.write(place, gradient); });  // lines 12 and 13
 }
 
 }  // namespace sparkbench::volta

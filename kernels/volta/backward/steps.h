@@ -3,15 +3,11 @@
 
 #include "kernels/base/planted_fault.h"
 #include "kernels/tile/dropout.h"
-#include "kernels/tile/mask.h"
 #include "kernels/tile/softmax_gradient.h"
-#include "kernels/volta/backward/dq_sums.h"
+#include "kernels/volta/backward/dq_reducer.h"
 #include "kernels/volta/backward/kept_chunks.h"
-#include "kernels/volta/backward/output.h"
 #include "kernels/volta/backward/pair_exchange.h"
 #include "kernels/volta/backward/query_cursor.h"
-#include "kernels/volta/backward/relay_statistics.h"
-#include "kernels/volta/backward/relaying_warp.h"
 #include "kernels/volta/tile/statistics_rows.h"
 
 namespace sparkbench::volta {
@@ -48,22 +44,18 @@ SPARK_DEVICE void add_transposed_product(Machine& machine, TeamTiles<Config>& ti
 /// late for many optimizations. Lane-dependent indices are recomputed in each step: no register is
 /// left for them.
 template <class Config, class Machine>
-class BackwardWarp : public RelayingWarp<Config, Machine> {
-  using Position = RelayingWarp<Config, Machine>;
+class BackwardWarp : public DqReducer<Config, Machine> {
+  using Position = DqReducer<Config, Machine>;
   using Position::block;
   using Position::first_place_from;
   using Position::first_score_key;
   using Position::group;
-  using Position::load_step;
+  using Position::load_tiles;
   using Position::machine_;
   using Position::member;
-  using Position::next_step_;
   using Position::params_;
   using Position::query_of;
-  using Position::relay_step;
-  using Position::row_of_group;
   using Position::share;
-  using Position::step_;
   using Position::team;
   using Position::tiles_;
 
@@ -78,22 +70,13 @@ class BackwardWarp : public RelayingWarp<Config, Machine> {
   SPARK_DEVICE BackwardWarp(Machine& machine, const BackwardParams& params)
       : Position(machine, params) {}
 
+  /// The team's first step of the first head (walk.h).
+  SPARK_DEVICE int first_place() const { return first_place_from(params_.walk.first, block()); }
+
   /// K and V, and Q and dO of the team's first step.
   SPARK_DEVICE void stage_first_tiles(int place) {
-    if constexpr (Config::kIsSparse) {
-      step_ = load_step(place);
-    }
-    const int query = query_of(place, step_);
-    if constexpr (Config::kPreparesStatistics) {
-      if (params_.relay.prepares_statistics) {
-        RelayStatistics<Config, Machine> statistics(machine_, params_, block());
-        load_first_tiles(machine_, params_, place, query, tiles_, [&] { statistics.prepare(); });
-      } else {
-        load_first_tiles(machine_, params_, place, query, tiles_);
-      }
-    } else {
-      load_first_tiles(machine_, params_, place, query, tiles_);
-    }
+    this->find(place);
+    load_tiles(place, this->found_query(place));
     if constexpr (Config::kKeepsCursor) {
       begin_head(place);
       quartets_ = quartet_places();
@@ -104,14 +87,12 @@ class BackwardWarp : public RelayingWarp<Config, Machine> {
   /// Log-sum-exp and D of the lane's rows.
   SPARK_DEVICE void load_statistics(int place, Step& step) {
     if constexpr (!Config::kEndsAnew) machine_.recompute_indices(place);
-    if constexpr (Config::kIsSparse) {
-      next_step_ = load_step(next(place));
-    }
+    this->find_next(next(place));
     const BackwardBlock here = block();
     const std::uint32_t head = here.workspace_head(params_, place);
 #pragma unroll
     for (int g = 0; g < Step::kGroups; ++g) {
-      sparkbench::load_statistics<Config::kAccumulator, Config::kPreparesStatistics>(
+      sparkbench::load_statistics<Config::kAccumulator, Config::kRelaysDq>(
           machine_,
           params_.workspace.statistics_of(head, here.workspace_row + row_of_group(place, g)),
           step.row[g]);
@@ -155,13 +136,7 @@ class BackwardWarp : public RelayingWarp<Config, Machine> {
   }
 
   /// S = -inf where the mask hides a key of a partial tile.
-  SPARK_DEVICE void mask(int place, Step& step) {
-    if constexpr (Config::kIsSparse) {
-      mask_by_words(place, step);
-    } else {
-      mask_by_bounds(place, step);
-    }
-  }
+  SPARK_DEVICE void mask(int place, Step& step) { this->hide(place, step); }
 
   /// Which elements are dropped: draws block b of as many as the warp has groups, in ascending
   /// order.
@@ -234,7 +209,7 @@ class BackwardWarp : public RelayingWarp<Config, Machine> {
       cursor_.load_next(machine_, params_, staged.first, staged.second);
       return;
     }
-    const int query = query_of(next_place, next_step_);
+    const int query = this->next_query(next_place);
     load_queries<Config>(machine_, params_, block(), params_.q, next_place, query, staged.first);
     load_queries<Config>(machine_, params_, block(), params_.d_o, next_place, query, staged.second);
     if constexpr (Config::kBorrowsValues) {
@@ -255,22 +230,8 @@ class BackwardWarp : public RelayingWarp<Config, Machine> {
   }
   SPARK_DEVICE void end_step(int place) {
     team_barrier<Config>(machine_);
-    if constexpr (Config::kIsSparse) step_ = next_step_;
+    this->move_on();
     if constexpr (Config::kEndsAnew) machine_.recompute_indices(next(place));
-  }
-
-  /// dQ += dS K for the step's queries, added up in global memory.
-  SPARK_DEVICE void add_dq(int place) {
-    if constexpr (Config::kComputesDq) {
-      const auto locate = [&] {
-        if constexpr (Config::kRelaysDq) {
-          return DqSums{relay_step(place).slot().slot, query_of(place)};
-        }
-        const BackwardBlock here = block();
-        return DqSums{here.workspace_head(params_, place), here.workspace_row + query_of(place)};
-      };
-      add_step_dq<Config>(machine_, params_, tiles_.k, team(), member().member, locate);
-    }
   }
 
   /// dV += P^T dO or dK += dS^T Q, in FP32 whatever Config::kAccumulator is: FP16 sums would need
@@ -291,10 +252,8 @@ class BackwardWarp : public RelayingWarp<Config, Machine> {
     const BackwardBlock here = restore_place(machine_, params_, tiles_);
     const int first = first_place_from(params_.walk.first_of_next(place), here);
     StagedTiles<typename Config::StagedQueries> staged;
-    if constexpr (Config::kIsSparse) {
-      step_ = load_step(first);
-    }
-    const int query = query_of(first, step_);
+    this->find(first);
+    const int query = this->found_query(first);
     load_queries<Config>(machine_, params_, here, params_.q, first, query, staged.first);
     load_queries<Config>(machine_, params_, here, params_.d_o, first, query, staged.second);
     store_queries(staged);
@@ -307,57 +266,9 @@ class BackwardWarp : public RelayingWarp<Config, Machine> {
   using Layout = typename Config::Layout;
   using KeptKeys = KeptChunks<Config::kKeptChunks, Config::kScoreSteps>;
 
-  /// S = -inf by the bounds of a mask.
-  SPARK_DEVICE void mask_by_bounds(int place, Step& step) {
-    if constexpr (Config::kIsPacked) {
-      const int first_query = params_.walk.query(place);
-      if (block().seen_by_all.contains(Range{first_query, first_query + Config::kStep})) return;
-    } else {
-      const int first_key = block().first_key;
-      const int first_query = params_.walk.query(place);
-      if (params_.mask.all_see(
-              {first_query, first_query + Config::kStep},
-              {first_key, first_key + SPARK_PLANTED(kBackwardCutStepAsWhole, Config::kBlockKeys,
-                                                    Config::kBlockKeys - 1)})) {
-        return;
-      }
-    }
-    const KeyMask& mask = mask_of_keys<Config>(machine_, params_);
-    if constexpr (Config::kMasksByEnds) {
-      const int first_query = params_.walk.query(place);
-      hide_outside<Layout, Config::kScoreSteps, Step::kGroups>(
-          mask, {first_query + Config::kStep - 1 + mask.begin_offset, mask.end(first_query)},
-          machine_.lane(), [&](int g) { return row_of_group(place, g); }, first_score_key(),
-          [&](int g, int at, int i) { step.p[g][at][i] = -INFINITY; });
-    } else {
-#pragma unroll
-      for (int g = 0; g < Step::kGroups; ++g) {
-        mask_scores<Layout>(step.p[g], mask, machine_.lane(), row_of_group(place, g),
-                            first_score_key());
-      }
-    }
+  SPARK_DEVICE int row_of_group(int place, int g) const {
+    return query_of(place) + kGridRows * group(g);
   }
-  /// S = -inf by the mask bits of a partial tile.
-  SPARK_DEVICE void mask_by_words(int place, Step& step) {
-    constexpr int kSharesOfWord = kSparseWordKeys / Config::kScoreKeys;
-    static_assert(kSharesOfWord >= 1 || !Config::kIsSparse,
-                  "a warp's keys of a row are in one word");
-    if (!is_cut_tile(step_)) return;
-    constexpr int kRowWords = Config::kBlockKeys / kSparseWordKeys;
-    const SparseTile* const tile = tile_of_step<Config>(params_, place);
-    const int quarter = share().key_quarter;
-    const std::uint32_t* const words =
-        params_.sparse_keys.words +
-        (load_of_list(machine_, &tile->words) + quarter / kSharesOfWord);
-#pragma unroll
-    for (int g = 0; g < Step::kGroups; ++g) {
-      hide_unseen<Layout, Config::kScoreSteps, kRowWords>(
-          machine_, words + kRowWords * kGridRows * group(g),
-          [&](int at, int i) { step.p[g][at][i] = -INFINITY; },
-          Config::kScoreKeys * (quarter % kSharesOfWord));
-    }
-  }
-
   SPARK_DEVICE void begin_head(int place) {
     cursor_.begin(machine_, params_, block(), place, query_of(place));
   }

@@ -2,7 +2,7 @@
 // keeps the compiler from spending registers on them.
 #pragma once
 
-#include "kernels/volta/forward/block.h"
+#include "kernels/volta/forward/walk.h"
 
 namespace sparkbench::volta {
 
@@ -11,6 +11,32 @@ template <class Tile>
 SPARK_DEVICE Tile& from_row(Tile& tile, int row) {
   auto* const rows = tile.from_row(row);
   return *reinterpret_cast<Tile*>(rows);
+}
+
+/// The chunk of K or V from which this lane copies the tile at `first_key`.
+template <class Config, class Keys>
+SPARK_DEVICE std::uint32_t staged_chunk(const Keys& keys, const ChunkedView<const Half>& tensor,
+                                        int first_key) {
+  using Staged = typename Config::StagedKeys;
+  auto& machine = keys.machine();
+  return keys.key_address(
+      tensor, first_key, [&] { return Staged::first_row(machine); },
+      [&] { return Staged::column_chunk(machine); });
+}
+
+/// Loads a tile of K or V, those of its keys that the block sees, to registers. All addresses are
+/// computed here, so that none takes a register in the loop.
+template <class Config, class Keys>
+SPARK_DEVICE void load_keys(const Keys& keys, const ChunkedView<const Half>& tensor, int first_key,
+                            typename Config::StagedKeys& staged) {
+  using Staged = typename Config::StagedKeys;
+  auto& machine = keys.machine();
+  const Half* const chunk =
+      machine.opaque(tensor.at_chunk(staged_chunk<Config>(keys, tensor, first_key)));
+  staged.load_from_chunk(
+      machine, chunk, tensor.row_stride(), Staged::first_row(machine),
+      copied_rows<Config, Staged>(machine, keys.params(), keys.end_of_keys() - first_key),
+      copies_last<Config, Staged>(machine, keys.params()));
 }
 
 /// Recomputes everything wherever it is used: no register is live across iterations. With two
@@ -22,11 +48,8 @@ class AnewCursor {
   using Staged = typename Config::StagedKeys;
   static constexpr int kBuffers = Config::kLoop == KeyLoop::kTwoBuffers ? 2 : 1;
 
-  template <class Machine>
-  SPARK_DEVICE void start(Machine& /*machine*/, const ForwardParams& /*params*/, Tiles& /*tiles*/,
-                          const KeyWalk& walk, int /*first_key*/) {
-    if constexpr (Config::kIsPacked) walk_ = walk;
-  }
+  template <class Keys>
+  SPARK_DEVICE void start(const Keys& /*keys*/, Tiles& /*tiles*/, int /*first_key*/) {}
   template <class Machine>
   SPARK_DEVICE void begin_tile(Machine& machine) {
     machine.recompute_indices();
@@ -36,30 +59,20 @@ class AnewCursor {
   SPARK_DEVICE void begin_copy(Machine& machine) {
     if constexpr (kBuffers == 1) machine.recompute_indices();
   }
-  SPARK_DEVICE void advance(const ForwardParams& /*params*/) {}
+  template <class Keys>
+  SPARK_DEVICE void advance(const Keys& /*keys*/) {}
   /// The buffer of K and V for the tile from first_key on.
   SPARK_DEVICE int buffer(int first_key) const {
     return kBuffers == 1 ? 0 : (first_key / Config::kBlockN) & 1;
   }
 
-  /// The end of the keys that the block sees.
-  template <class Machine>
-  SPARK_DEVICE int end_of_block(Machine& machine, const ForwardParams& params) const {
-    if constexpr (Config::kIsPacked) {
-      return walk_.end;
-    } else {
-      return keys_of_block<Config>(machine, params).end;
-    }
+  template <class Keys>
+  SPARK_DEVICE void load_k(const Keys& keys, int first_key, Staged& staged) const {
+    load_keys<Config>(keys, keys.params().k, first_key, staged);
   }
-  template <class Machine>
-  SPARK_DEVICE void load_k(Machine& machine, const ForwardParams& params, int first_key,
-                           Staged& staged) const {
-    load_keys<Config>(machine, params, walk_, params.k, first_key, staged);
-  }
-  template <class Machine>
-  SPARK_DEVICE void load_v(Machine& machine, const ForwardParams& params, int first_key,
-                           Staged& staged) const {
-    load_keys<Config>(machine, params, walk_, params.v, first_key, staged);
+  template <class Keys>
+  SPARK_DEVICE void load_v(const Keys& keys, int first_key, Staged& staged) const {
+    load_keys<Config>(keys, keys.params().v, first_key, staged);
   }
   template <class Machine>
   SPARK_DEVICE void store(Machine& machine, const Staged& staged,
@@ -95,8 +108,6 @@ class AnewCursor {
     matmul_probabilities<kSum>(machine, p, from_row(tiles.v[buffer], first_row), first_block, sum,
                                first_step);
   }
-
-  KeyWalk walk_;  // varlen only
 };
 
 /// Keeps what a lane's addresses derive from in one register each, opaque to the compiler: another
@@ -110,9 +121,10 @@ class HeldCursor {
   static constexpr bool kHasOneBuffer = Tiles::kBuffers == 1;
 
   /// Call it before the first tile, once its Q, K and V are in shared memory.
-  template <class Machine>
-  SPARK_DEVICE void start(Machine& machine, const ForwardParams& params, Tiles& tiles,
-                          const KeyWalk& walk, int first_key) {
+  template <class Keys>
+  SPARK_DEVICE void start(const Keys& keys, Tiles& tiles, int first_key) {
+    auto& machine = keys.machine();
+    const ForwardParams& params = keys.params();
     hold_queries(machine, tiles);
     constexpr int kWarpBytes = sizeof(typename Config::QueryTile) / Config::kWarps;
     const int lane = machine.lane();
@@ -123,13 +135,11 @@ class HeldCursor {
     p_ = probability_places<Config::kAccumulator, Tiles::kPassKeys>(lane);
     p_.store_bytes += kWarpBytes * machine.warp();
     p_.load_bytes += kWarpBytes * machine.warp();
-    const int first_k = Config::kIsPacked ? walk.first_k : 0;
-    const int staged_key = Config::kIsSparse ? 0 : first_key + Config::kBlockN;
-    k_chunk_ = staged_chunk<Config>(machine, params, params.k, first_k, staged_key);
-    v_chunk_ = staged_chunk<Config>(machine, params, params.v, first_k,
-                                    kHasOneBuffer ? first_key : staged_key);
-    staged_end_ = copied_rows<Config, Staged>(
-        machine, params, end_of_keys<Config>(machine, params, walk) - Staged::first_row(machine));
+    const int staged_key = keys.held_key(first_key + Config::kBlockN);
+    k_chunk_ = staged_chunk<Config>(keys, params.k, staged_key);
+    v_chunk_ = staged_chunk<Config>(keys, params.v, kHasOneBuffer ? first_key : staged_key);
+    staged_end_ = copied_rows<Config, Staged>(machine, params,
+                                              keys.end_of_keys() - Staged::first_row(machine));
   }
   /// Keeps the compiler from computing addresses before the loop.
   template <class Machine>
@@ -145,31 +155,24 @@ class HeldCursor {
   template <class Machine>
   SPARK_DEVICE void begin_copy(Machine& /*machine*/) {}
   /// Moves on to the next tile.
-  SPARK_DEVICE void advance(const ForwardParams& params) {
+  template <class Keys>
+  SPARK_DEVICE void advance(const Keys& keys) {
     constexpr int kOtherBuffer = kHasOneBuffer ? 0 : sizeof(KeyTile);
     k_.offset_bytes ^= kOtherBuffer;
     v_.offset_bytes ^= kOtherBuffer;
     staged_.offset_bytes ^= kOtherBuffer;
-    if constexpr (Config::kIsSparse) return;
-    k_chunk_ += static_cast<std::uint32_t>(Config::kBlockN) * params.k.row;
-    v_chunk_ += static_cast<std::uint32_t>(Config::kBlockN) * params.v.row;
+    keys.move_held(k_chunk_, keys.params().k.row);
+    keys.move_held(v_chunk_, keys.params().v.row);
   }
   SPARK_DEVICE int buffer(int /*first_key*/) const { return 0; }  // the offsets include it
 
-  /// The end of the keys that the block sees.
-  template <class Machine>
-  SPARK_DEVICE int end_of_block(Machine& machine, const ForwardParams& params) const {
-    return keys_of_block<Config>(machine, params).end;
+  template <class Keys>
+  SPARK_DEVICE void load_k(const Keys& keys, int first_key, Staged& staged) const {
+    load(keys, keys.params().k, k_chunk_, first_key, staged);
   }
-  template <class Machine>
-  SPARK_DEVICE void load_k(Machine& machine, const ForwardParams& params, int first_key,
-                           Staged& staged) const {
-    load(machine, params.k, k_chunk_, first_key, staged);
-  }
-  template <class Machine>
-  SPARK_DEVICE void load_v(Machine& machine, const ForwardParams& params, int first_key,
-                           Staged& staged) const {
-    load(machine, params.v, v_chunk_, first_key, staged);
+  template <class Keys>
+  SPARK_DEVICE void load_v(const Keys& keys, int first_key, Staged& staged) const {
+    load(keys, keys.params().v, v_chunk_, first_key, staged);
   }
   template <class Machine>
   SPARK_DEVICE void store(Machine& machine, const Staged& staged, KeyTile& tile) const {
@@ -220,10 +223,11 @@ class HeldCursor {
     machine.sync_warp();
   }
   /// Loads the tile from first_key on: the one after this one.
-  template <class Machine>
-  SPARK_DEVICE void load(Machine& machine, const ChunkedView<const Half>& tensor,
+  template <class Keys>
+  SPARK_DEVICE void load(const Keys& keys, const ChunkedView<const Half>& tensor,
                          std::uint32_t chunk, int first_key, Staged& staged) const {
-    if constexpr (Config::kIsSparse) chunk += static_cast<std::uint32_t>(first_key) * tensor.row;
+    auto& machine = keys.machine();
+    keys.find_from_held(chunk, first_key, tensor.row);
     staged.load_from_chunk(machine, machine.opaque(tensor.at_chunk(chunk)), tensor.row_stride(), 0,
                            staged_end_ - first_key);
   }

@@ -25,9 +25,7 @@
 #pragma once
 
 #include "kernels/base/planted_fault.h"
-#include "kernels/volta/forward/pattern_steps.h"
 #include "kernels/volta/forward/piece_steps.h"
-#include "kernels/volta/forward/steps.h"
 
 namespace sparkbench::volta {
 
@@ -181,14 +179,17 @@ SPARK_DEVICE void attend_pieces(Warp& warp, int first_key) {
   warp.end_piece();
 }
 
-template <class Config, class Warp>
-SPARK_DEVICE void attend_tile(Warp& warp, int first_key) {
+/// The schedule of a Config's warp; `Of` is Config, or its GroupOf.
+template <class Of, class Config, class Machine>
+SPARK_DEVICE void attend_tile(PieceWarp<Config, Machine>& warp, int first_key) {
+  attend_pieces<Of>(warp, first_key);
+}
+template <class Of, class Config, class Machine>
+SPARK_DEVICE void attend_tile(ForwardWarp<Config, Machine>& warp, int first_key) {
   if constexpr (Config::kLoop == KeyLoop::kTwoBuffers) {
     attend_two_buffers<Config>(warp, first_key);
   } else if constexpr (has_one_buffer(Config::kLoop)) {
     attend_one_buffer<Config>(warp, first_key);
-  } else if constexpr (Config::kLoop == KeyLoop::kPieces) {
-    attend_pieces<Config>(warp, first_key);
   } else {
     attend_held_queries<Config>(warp, first_key);
   }
@@ -196,24 +197,24 @@ SPARK_DEVICE void attend_tile(Warp& warp, int first_key) {
 
 /// The half of a tile of 64 keys that the warp sees, in the order of attend_one_buffer and of
 /// attend_held_queries: as many barriers, and half of all else.
-template <class Config, class Warp>
-SPARK_DEVICE void attend_half(Warp& warp, int place, int half) {
+template <class Config, class Machine>
+SPARK_DEVICE void attend_half(ForwardWarp<Config, Machine>& warp, int place, int half) {
   constexpr bool kHasOneBuffer = has_one_buffer(Config::kLoop);
   const int next_place = place + Config::kBlockN;
   typename Config::StagedKeys staged;
-  typename Warp::HalfTile tile;
+  ScoreTile<HalfOf<Config>> tile;
   warp.begin_tile(place);
-  warp.scores(place, half, tile);  // line 3
+  warp.scores(place, tile, half);  // line 3
   if constexpr (kHasOneBuffer) {
     warp.machine().sync_warp();
     warp.load_v(place, staged);  // line 10
   } else {
     warp.load_k(next_place, staged);
   }
-  warp.mask(place, half, tile);  // line 4
-  warp.draw_dropout(place, half, tile);
-  auto softmax = warp.row_maxima(tile);  // line 5
-  warp.probabilities(softmax, tile);     // line 6
+  warp.mask(place, tile, half);  // line 4
+  warp.draw_dropout(place, tile, half);
+  auto softmax = warp.row_maxima(tile);                             // line 5
+  warp.probabilities(0, HalfOf<Config>::kKeySteps, softmax, tile);  // line 6
   warp.add_sums(softmax);
   if constexpr (kHasOneBuffer) {
     warp.store_v(place, staged);
@@ -222,11 +223,11 @@ SPARK_DEVICE void attend_half(Warp& warp, int place, int half) {
   } else {
     warp.store_k(next_place, staged);
   }
-  warp.store_probabilities(place, tile);  // line 7
+  warp.store_pass(place, 0, tile);  // line 7
   warp.machine().sync_warp();
   if constexpr (!kHasOneBuffer) warp.load_v(next_place, staged);
-  warp.rescale(softmax);                     // line 8
-  warp.multiply_probabilities(place, half);  // line 9
+  warp.rescale(softmax);            // line 8
+  warp.multiply_half(place, half);  // line 9
   if constexpr (kHasOneBuffer) {
     warp.machine().sync_warp();
     warp.store_k(next_place, staged);
@@ -238,24 +239,24 @@ SPARK_DEVICE void attend_half(Warp& warp, int place, int half) {
 
 /// The same in the order of attend_pieces, for warps that share no rows: each half has a piece of
 /// V.
-template <class Config, class Warp>
-SPARK_DEVICE void attend_half_of_pieces(Warp& warp, int place, int half) {
+template <class Config, class Machine>
+SPARK_DEVICE void attend_half(PieceWarp<Config, Machine>& warp, int place, int half) {
   const int next_place = place + Config::kBlockN;
-  typename Warp::StagedKeys k;
-  typename Warp::StagedValues v;
-  typename Warp::HalfTile tile;
+  typename PieceWarp<Config, Machine>::StagedKeys k;
+  typename PieceWarp<Config, Machine>::StagedValues v;
+  ScoreTile<HalfOf<Config>> tile;
   warp.load_k(place, 1, k);        // line 10
-  warp.add_scores(0, half, tile);  // line 3
+  warp.add_scores(0, tile, half);  // line 3
   warp.store_k(1, k);
   warp.end_piece();
   warp.load_v(place, 0, v);
-  warp.add_scores(1, half, tile);
+  warp.add_scores(1, tile, half);
   warp.store_v(0, v);
-  warp.mask(place, half, tile);  // line 4
-  warp.draw_dropout(place, half, tile);
+  warp.mask(place, tile, half);  // line 4
+  warp.draw_dropout(place, tile, half);
   warp.end_piece();
-  auto softmax = warp.row_maxima(tile);  // line 5
-  warp.probabilities(softmax, tile);     // line 6
+  auto softmax = warp.row_maxima(tile);                             // line 5
+  warp.probabilities(0, HalfOf<Config>::kKeySteps, softmax, tile);  // line 6
   warp.add_sums(softmax);
   warp.load_v(place, 1, v);
   warp.begin_next(next_place);
@@ -277,21 +278,72 @@ SPARK_DEVICE void attend_half_of_pieces(Warp& warp, int place, int half) {
   warp.end_piece();
 }
 
-/// The tile from first_key on, if it begins before `end`, for one group of the warp's rows. No
-/// other tile is seen by only that group.
-template <class Config, int kGroup, class Warp>
-SPARK_DEVICE void attend_group(Warp& warp, int end, int& first_key) {
-  if (first_key >= end) return;
-  attend_tile<GroupOf<Config, kGroup>>(warp, first_key);
-  first_key = warp.next_of_warp(first_key);
-}
+/// The first and the last tiles that a warp sees, where it computes only a part of them. They stand
+/// outside the loop over whole tiles, which is slower with a branch in it. Each moves `first_key`
+/// on.
+struct WholeEdges {
+  template <class Warp>
+  SPARK_DEVICE static void attend_first(Warp& /*warp*/, int& /*first_key*/) {}
+  template <class Warp>
+  SPARK_DEVICE static bool is_whole(const Warp& warp, const int& first_key) {
+    return first_key < warp.end_of_warp();
+  }
+  template <class Warp>
+  SPARK_DEVICE static void attend_last(Warp& /*warp*/, int& /*first_key*/) {}
+};
+/// Half of a tile.
+struct HalfEdges {
+  template <class Warp>
+  SPARK_DEVICE static void attend_first(Warp& warp, int& first_key) {
+    if (!warp.begins_with_half(first_key)) return;
+    attend_half(warp, first_key, 1);
+    first_key = warp.next_of_warp(first_key);
+  }
+  template <class Warp>
+  SPARK_DEVICE static bool is_whole(const Warp& warp, const int& first_key) {
+    return first_key + kHalfKeys < warp.end_of_warp();
+  }
+  template <class Warp>
+  SPARK_DEVICE static void attend_last(Warp& warp, int& first_key) {
+    if (first_key >= warp.end_of_warp()) return;
+    attend_half(warp, first_key, 0);
+    first_key = warp.next_of_warp(first_key);
+  }
+};
+/// One of the warp's groups of rows: at most one tile is seen by only that group.
+template <class Config>
+struct GroupEdges {
+  template <class Warp>
+  SPARK_DEVICE static void attend_first(Warp& warp, int& first_key) {
+    attend_group<0>(warp, warp.first_of_later_rows(), first_key);
+  }
+  template <class Warp>
+  SPARK_DEVICE static bool is_whole(const Warp& warp, const int& first_key) {
+    return first_key < warp.template keys_of_group<0>().end;
+  }
+  template <class Warp>
+  SPARK_DEVICE static void attend_last(Warp& warp, int& first_key) {
+    attend_group<1>(warp, warp.end_of_warp(), first_key);
+  }
+
+ private:
+  template <int kGroup, class Warp>
+  SPARK_DEVICE static void attend_group(Warp& warp, int end, int& first_key) {
+    if (first_key >= end) return;
+    attend_tile<GroupOf<Config, kGroup>>(warp, first_key);
+    first_key = warp.next_of_warp(first_key);
+  }
+};
+template <class Config>
+using EdgesOf =
+    std::conditional_t<Config::kHasHalves, HalfEdges,
+                       std::conditional_t<Config::kSpreadsRows, GroupEdges<Config>, WholeEdges>>;
 
 /// All tiles of a block: those that only rows before the warp's see, those that the warp sees, and
-/// those that only rows after it do. The bounds are recomputed with each tile. Half tiles, and a
-/// tile of one group of rows, stand outside the loop over whole tiles, which is slower with a
-/// branch in it.
+/// those that only rows after it do. The bounds are recomputed with each tile.
 template <class Config, class Warp>
-SPARK_DEVICE void attend_range(Warp& warp) {
+SPARK_DEVICE void attend_tiles(Warp& warp, DenseWalk /*or VarlenWalk*/) {
+  using Edges = EdgesOf<Config>;
   constexpr int kKeys = Config::kBlockN;
   int first_key = first_tile<kKeys>(warp.keys_of_block());
   warp.stage_first_tiles(first_key);  // line 1
@@ -301,34 +353,13 @@ SPARK_DEVICE void attend_range(Warp& warp) {
     warp.stage_for_others(first_key);  // line 10
     first_key = next_tile<kKeys>(warp.keys_of_block(), first_key);
   }
-  if constexpr (Config::kHasHalves) {
-    if (warp.begins_with_half(first_key)) {
-      attend_half<Config>(warp, first_key, 1);
-      first_key = warp.next_of_warp(first_key);
-    }
-  }
-  if constexpr (Config::kSpreadsRows) {
-    attend_group<Config, 0>(warp, warp.first_of_later_rows(), first_key);
-  }
-  const auto is_whole = [&] {
-    if constexpr (Config::kHasHalves) return first_key + kHalfKeys < warp.end_of_warp();
-    if constexpr (Config::kSpreadsRows) return first_key < warp.template keys_of_group<0>().end;
-    return first_key < warp.end_of_warp();
-  };
+  Edges::attend_first(warp, first_key);
 #pragma unroll 1
-  while (is_whole()) {  // line 2
+  while (Edges::is_whole(warp, first_key)) {  // line 2
     attend_tile<Config>(warp, first_key);
     first_key = warp.next_of_warp(first_key);
   }
-  if constexpr (Config::kHasHalves) {
-    if (first_key < warp.end_of_warp()) {
-      attend_half<Config>(warp, first_key, 0);
-      first_key = warp.next_of_warp(first_key);
-    }
-  }
-  if constexpr (Config::kSpreadsRows) {
-    attend_group<Config, 1>(warp, warp.end_of_warp(), first_key);
-  }
+  Edges::attend_last(warp, first_key);
 #pragma unroll 1
   while (first_key < warp.keys_of_block().end) {
     warp.stage_for_others(first_key);  // line 10
@@ -339,7 +370,7 @@ SPARK_DEVICE void attend_range(Warp& warp) {
 /// The same for the tiles of a pattern's list, which tells also which halves the warp sees. Tiles
 /// that it computes whole have a loop of their own, where registers allow.
 template <class Config, class Warp>
-SPARK_DEVICE void attend_listed(Warp& warp) {
+SPARK_DEVICE void attend_tiles(Warp& warp, BlockSparseWalk) {
   int place = warp.keys_of_block().begin;
   warp.stage_first_tiles(place);  // line 1
 #pragma unroll 1
@@ -355,40 +386,23 @@ SPARK_DEVICE void attend_listed(Warp& warp) {
     } else if (halves == 0) {
       warp.stage_for_others(place);  // line 10
     } else {
-      if constexpr (Config::kHasHalves && Config::kLoop == KeyLoop::kPieces) {
-        attend_half_of_pieces<Config>(warp, place, halves >> 1);
-      } else if constexpr (Config::kHasHalves) {
-        attend_half<Config>(warp, place,
-                            SPARK_PLANTED(kOtherHalfOfTile, halves >> 1, (halves >> 1) ^ 1));
+      if constexpr (Config::kHasHalves) {
+        attend_half(warp, place, SPARK_PLANTED(kOtherHalfOfTile, halves >> 1, (halves >> 1) ^ 1));
       }
     }
   }
 }
 
 template <class Config, class Machine>
-using TileWarpOf = std::conditional_t<Config::kHasHalves, RangeHalfWarp<Config, Machine>,
-                                      ForwardWarp<Config, Machine>>;
-template <class Config, class Machine>
-using RangeWarpOf = std::conditional_t<Config::kLoop == KeyLoop::kPieces,
-                                       PieceWarp<Config, Machine>, TileWarpOf<Config, Machine>>;
-template <class Config, class Machine>
-using PatternWarpOf =
-    std::conditional_t<Config::kLoop == KeyLoop::kPieces, PatternPieceWarp<Config, Machine>,
-                       PatternWarp<Config, Machine>>;
-template <class Config, class Machine>
-using WarpOf = std::conditional_t<Config::kIsSparse, PatternWarpOf<Config, Machine>,
-                                  RangeWarpOf<Config, Machine>>;
+using WarpOf = std::conditional_t<Config::kLoop == KeyLoop::kPieces, PieceWarp<Config, Machine>,
+                                  ForwardWarp<Config, Machine>>;
 
 /// The kernel.
 template <class Config, class Machine>
 SPARK_DEVICE void attention_forward(Machine& machine, const ForwardParams& params) {
   if (is_without_work<Config>(machine, params)) return;
   WarpOf<Config, Machine> warp(machine, params);
-  if constexpr (Config::kIsSparse) {
-    attend_listed<Config>(warp);
-  } else {
-    attend_range<Config>(warp);
-  }
+  attend_tiles<Config>(warp, WalkOf<Config>());
   warp.write();  // line 11
 }
 
