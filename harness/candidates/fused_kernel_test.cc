@@ -26,7 +26,7 @@ AttentionKernel ampere_kernel() {
 TEST(FusedKernel, PassesOnWhatItsKernelLacks) {
   AttentionKernel forward_alone = kernel_named("volta-fp16acc");
   forward_alone.name = "forward-alone";
-  forward_alone.backward = {};
+  forward_alone.is_forward_only = true;
   const FusedKernel kernel(forward_alone, kV100);
   Problem problem;
   EXPECT_TRUE(kernel.supports(problem, Pass::kForward));
@@ -72,7 +72,7 @@ TEST(FusedKernel, MayHaveNoPackedSequences) {
 
 TEST(FusedKernel, IsDeclinedByAGpuItCannotUse) {
   AttentionKernel emulated = kernel_named("volta-fp32acc");
-  emulated.supports = [](const Problem&, const KernelDevice&) { return Support{}; };
+  emulated.supports = [](const Problem&, const KernelDevice&, bool) { return Support{}; };
   emulated.has_gpu_code = false;
   EXPECT_EQ(FusedKernel(emulated, {70, 96 << 10, false}).supports({}, Pass::kForward).why_not,
             "volta-fp32acc runs on emulated devices only");

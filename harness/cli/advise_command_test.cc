@@ -34,7 +34,9 @@ TEST(Advise, HasTheFirstValueOfADefaultAndNoSecond) {
   const ProgramResult result =
       run_sparkbench("advise --device emulated-v100 --batch 1 --heads 1 --no-progress --json - ");
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  for (const auto& record : nlohmann::json::parse(result.out)["cases"]) {
+  const nlohmann::json run = nlohmann::json::parse(result.out);
+  EXPECT_FALSE(run["cases"].empty());
+  for (const auto& record : run["cases"]) {
     EXPECT_EQ(record["problem"]["head_dim"], 64);
     EXPECT_EQ(record["problem"]["seqlen_q"], 512);
     EXPECT_EQ(record["problem"]["mask"], "full");

@@ -108,7 +108,9 @@ TEST_F(EncoderLengths, OfNothingAreSkipped) {
   const ProgramResult result =
       run_sparkbench(kLayer + "--lengths uniform:0:0 --batch 3 --mask full -q --json -");
   EXPECT_EQ(result.exit_code, 2);
-  for (const Json& each : Json::parse(result.out)["cases"]) {
+  const Json run = Json::parse(result.out);
+  EXPECT_FALSE(run["cases"].empty());
+  for (const Json& each : run["cases"]) {
     EXPECT_EQ(each["status"], "skipped");
     EXPECT_EQ(each["reason"]["code"], "E-UNSUPPORTED");
     EXPECT_EQ(each["reason"]["message"], "there are no tokens, and so no layer to compute");

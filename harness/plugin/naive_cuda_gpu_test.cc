@@ -57,7 +57,8 @@ TEST_F(NaiveCuda, DeclinesWhatItLacks) {
       " --headdim 64 --seqlen 128 --batch 1 --heads 1 --mask chunk:32,full --dropout 0,0.1");
   EXPECT_EQ(result.exit_code, 0) << result.err;
   int ok = 0;
-  for (const auto& record : nlohmann::json::parse(result.out)["cases"]) {
+  const nlohmann::json run = nlohmann::json::parse(result.out);
+  for (const auto& record : run["cases"]) {
     ok += record["status"] == "ok";
     if (record["status"] == "ok") continue;
     EXPECT_EQ(record["reason"]["code"], "E-UNSUPPORTED") << record["reason"];

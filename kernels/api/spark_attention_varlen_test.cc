@@ -5,6 +5,7 @@
 
 #include "kernels/api/test_api.h"
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
+#include "kernels/strided/kernel_passes.h"
 #include "kernels/testing/test_packed.h"
 
 namespace sparkbench {
@@ -56,16 +57,17 @@ class SparkAttentionVarlen : public testing::Test {
 };
 
 TEST_F(SparkAttentionVarlen, HasTheKernelsBits) {
-  const PackedFunctions& kernel = find_attention_kernel("volta-fp32acc")->packed;
+  const AttentionKernel& kernel = *find_attention_kernel("volta-fp32acc");
   PackedRows rows(made_), want_rows(made_);
-  kernel.emulate_forward(made_.problem, made_.lengths(), made_.tensors(want_rows), options_, {});
+  emulate_packed_forward(kernel, made_.problem, made_.lengths(), made_.tensors(want_rows), options_,
+                         {});
   ASSERT_EQ(forward(rows), SPARK_ATTENTION_OK) << spark_attention_last_error();
   EXPECT_TRUE(same_bits(rows.o, want_rows.o));
   EXPECT_EQ(rows.lse, want_rows.lse);
 
   PackedGradients gradients(made_), want(made_);
-  kernel.emulate_backward(made_.problem, made_.lengths(), made_.tensors(rows, want), options_, true,
-                          {});
+  emulate_packed_backward(kernel, made_.problem, made_.lengths(), made_.tensors(rows, want),
+                          options_, true, {});
   given_.deterministic = 1;
   ASSERT_EQ(backward(rows, gradients), SPARK_ATTENTION_OK) << spark_attention_last_error();
   EXPECT_TRUE(same_bits(gradients.dq, want.dq));
