@@ -8,23 +8,15 @@
 
 #include "harness/cli/measuring_command.h"
 #include "results/render/judgement.h"
-#include "sweeps/preset.h"
 
 namespace sparkbench {
 namespace {
-
-/// Whether the case is there to compare times.
-bool is_comparison(const CaseRecord& record) {
-  return std::ranges::any_of(find_preset("judge").models, [&](const ModelShape& part) {
-    return part.compares && part.name == record.problem.model;
-  });
-}
 
 /// The kernels that were named: those with a case outside of the comparison of times.
 std::vector<std::string> judged_kernels(const RunRecord& run) {
   std::vector<std::string> kernels;
   for (const CaseRecord& record : run.cases) {
-    if (is_comparison(record)) continue;
+    if (compares_times(record)) continue;
     if (std::ranges::find(kernels, record.kernel) == kernels.end())
       kernels.push_back(record.kernel);
   }

@@ -17,7 +17,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 PAGES = [HERE / "predicted.md", HERE.parents[1] / "README.md",
-         HERE.parent / "acsr" / "README.md", HERE.parent / "python" / "README.md",
+         HERE.parent / "baselines" / "acsr" / "README.md", HERE.parent / "python" / "README.md",
          *(HERE.parents[1] / page for page in ("harness/model/README.md", "results/record/README.md",
                                                "results/published/predicted/README.md"))]  # fmt: skip
 PUBLISHED = HERE.parents[1] / "harness" / "model" / "published_v100.json"

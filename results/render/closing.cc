@@ -132,10 +132,10 @@ std::string scope_of(const FastestKernel& fastest) {
 std::string evidence_of(const FastestKernel& fastest, const std::string& device, bool names_pass) {
   const std::string pass = pass_suffix(fastest, names_pass);
   if (fastest.is_measured) {
-    return fmt::format("Measured on {}{}, {}; in brackets three standard errors.\n", device, pass,
+    return fmt::format("Measured on {}{}, {}; in brackets three standard errors.", device, pass,
                        scope_of(fastest));
   }
-  return fmt::format("Predicted for a {}{}, not timed{}: {}, in brackets the model's band.\n",
+  return fmt::format("Predicted for a {}{}, not timed{}: {}, in brackets the model's band.",
                      fastest.chip, pass, fastest.nothing_ran ? ", and nothing was checked" : "",
                      scope_of(fastest));
 }
@@ -157,12 +157,15 @@ std::string format_evidence(const RunRecord& run) {
   std::string text;
   bool is_predicted = false;
   for (const FastestKernel& fastest : named) {
+    text += text.empty() ? "" : "\n";
     text += evidence_of(fastest, run.environment.device.name, named.size() > 1);
     is_predicted = is_predicted || !fastest.is_measured;
   }
-  if (!is_predicted) return text;
-  const bool are_layers = run.cases.front().problem.layer.has_value();
-  return text + (are_layers ? model_on_published_layers() : model_on_published_times()) + "\n";
+  if (is_predicted) {
+    const bool are_layers = run.cases.front().problem.layer.has_value();
+    text += " " + (are_layers ? model_on_published_layers() : model_on_published_times());
+  }
+  return text.empty() ? "" : text + "\n";
 }
 
 std::string format_closing(const RunRecord& run) {

@@ -7,6 +7,7 @@
 #include "results/record/case_id.h"
 #include "results/study/kernel_statistics.h"
 #include "sweeps/axes.h"
+#include "sweeps/preset.h"
 
 namespace sparkbench {
 namespace {
@@ -120,10 +121,12 @@ std::vector<Judgement::Rival> rivals_of(const RunRecord& run, const CaseRecord& 
   return rivals;
 }
 
+/// Cases that compare times: those that verify, where another judged kernel has a time, too, are
+/// too small to say which is faster.
 std::vector<Judgement::Speed> speeds_of(const RunRecord& run, const Cases& cases) {
   std::vector<Judgement::Speed> speeds;
   for (const CaseRecord* record : cases) {
-    if (!record->time_ms || !is_usable(*record)) continue;
+    if (!compares_times(*record) || !record->time_ms || !is_usable(*record)) continue;
     std::vector<Judgement::Rival> rivals = rivals_of(run, *record);
     if (rivals.empty()) continue;
     const CaseProblem& problem = record->problem;
@@ -137,6 +140,12 @@ std::vector<Judgement::Speed> speeds_of(const RunRecord& run, const Cases& cases
 }
 
 }  // namespace
+
+bool compares_times(const CaseRecord& record) {
+  return std::ranges::any_of(find_preset("judge").models, [&](const ModelShape& part) {
+    return part.compares && part.name == record.problem.model;
+  });
+}
 
 std::string Judgement::verdict() const {
   if (tried() == 0) return "not judged";

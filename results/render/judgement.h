@@ -68,6 +68,9 @@ struct Judgement {
   std::string verdict() const;
 };
 
+/// Whether the case is of the preset's part that compares times, not of one that verifies.
+bool compares_times(const CaseRecord& record);
+
 /// Cases of the run's other kernels are what its times are compared with.
 Judgement judgement_of(const RunRecord& run, const std::string& kernel);
 

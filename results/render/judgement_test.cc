@@ -98,6 +98,7 @@ RunRecord timed_run() {
   for (const char* kernel : {"mine", "other", "slow", "slower", "slowest"}) {
     CaseRecord record = sample_timed_case();
     record.kernel = kernel;
+    record.problem.model = "speed";
     record.reason.reset();
     record.warnings.clear();
     record.time_ms->median = 1.0 + static_cast<double>(run.cases.size());
@@ -110,6 +111,9 @@ TEST(Judgement, ComparesTimesWithTheFastestOthers) {
   const RunRecord run = timed_run();
   const std::string page = format_judgement(run, "mine", {});
   EXPECT_NE(page.find("other 2.00, slow 3.00, slower 4.00\n"), std::string::npos) << page;
+  RunRecord verified = run;  // small cases of several judged kernels
+  for (CaseRecord& record : verified.cases) record.problem.model = "tails";
+  EXPECT_EQ(format_judgement(verified, "mine", {}).find("other 2.00"), std::string::npos);
   EXPECT_NE(page.find("3 timed launches, each with other inputs, were compared"), std::string::npos)
       << page;
 }

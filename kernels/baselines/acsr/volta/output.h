@@ -2,9 +2,8 @@
 //
 // One block computes 128 rows of one class, on tensor cores by m8n8k4:
 //    1  for each tile of 64 places that some row sees:
-//    2      P of the rows, 0 where one has none, and V of the places to shared memory, loaded a
-//    tile
-//           ahead
+//    2      P of the rows (0 where one has none) and V of the places to shared memory,
+//           loaded a tile ahead
 //    3      O += P V
 //    4  O, rounded to fp16, to global memory
 #pragma once
