@@ -32,7 +32,7 @@ AttentionMemory memory_of(std::uint64_t forward, std::uint64_t backward, bool ke
 
 bool is_eager(const CaseProblem& problem) { return problem.layer->rest == Rest::kEager; }
 
-/// Of an eager layer, eager PyTorch's.
+/// The unfused attention's memory; in an eager layer that is eager PyTorch's.
 AttentionMemory unfused_memory(const CaseProblem& problem) {
   if (is_eager(problem)) return eager_attention_memory(problem, problem.pass);
   const auto of = [&](Pass pass) { return unfused_workspace_bytes(pass, problem, sizeof(Half)); };

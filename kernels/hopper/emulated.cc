@@ -173,7 +173,7 @@ void run_dense_backward(const std::vector<Step>& plan, const Problem& problem,
   }
 }
 
-/// Of the sampled sequences, all that adds to the sums of dQ.
+/// Runs the blocks of the sampled sequences: all those that add to their sums of dQ.
 void run_varlen(const std::vector<Step>& plan, const PlanRequest& request,
                 const BackwardSample& sample, PassRun& pass) {
   Tiles all = sample.query_tiles;

@@ -31,7 +31,7 @@ namespace {
 
 constexpr std::uint64_t kPartAlignment = 256;
 
-/// Of a forward pass, or of a backward pass.
+/// The workspace of a forward pass, or of a backward pass.
 std::uint64_t bytes_of_pass(const PlanPass& plan, PlanRequest request, bool is_forward) {
   const ForwardTensors forward{};
   const BackwardTensors backward{};

@@ -49,7 +49,7 @@ double size_of(const CaseProblem& problem) {
          problem.head_dim;
 }
 
-/// Of the output that the reason names ("dq: rmse ..."), or of the worst one.
+/// The worst element of the output that the reason names ("dq: rmse ..."), or of the worst output.
 std::optional<Judgement::Element> worst_element(const CaseRecord& record) {
   const Accuracy* worst = nullptr;
   for (const Accuracy* accuracy : accuracies_of(record)) {
