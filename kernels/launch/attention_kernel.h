@@ -66,9 +66,9 @@ struct AttentionKernel {
   bool has_gpu_code = false;  // in this build, which plan_on_gpu() (run_gpu.h) is for
   bool is_forward_only = false;
 
-  /// Runs a pass on the emulated machine. No loop over the plan: which blocks have a sample, and
-  /// what their dQ waits for, only the family knows. Of a forward pass the sample is of query
-  /// tiles. A pattern is not one that is run as strided views.
+  /// Runs a pass on the emulated machine. This is no loop over the plan, since only the family
+  /// knows which blocks have a sample, and what their dQ waits for. A forward pass's sample has
+  /// query tiles alone. The pattern must not be one that is run as strided views.
   EmulationReport (*emulate)(const PlanRequest& request, const EmulationOptions& options,
                              const BackwardSample& sample);
 

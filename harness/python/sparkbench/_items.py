@@ -8,11 +8,7 @@ import pathlib
 import sys
 
 from . import _table
-from ._kernel import Kernel
-
-
-class ItemError(Exception):
-    """Its text goes after --kernel: 'item'."""
+from ._kernel import ItemError, Kernel
 
 
 def is_python(item):

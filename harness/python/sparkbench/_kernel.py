@@ -43,6 +43,10 @@ def masks_of(arguments):
     return MASKS[:2] if "causal" in arguments else MASKS[:1]
 
 
+class ItemError(Exception):
+    """Its text goes after --kernel: 'item'."""
+
+
 class Kernel:
     """Made by kernel(); see there. Call it like the function that it was made of."""
 

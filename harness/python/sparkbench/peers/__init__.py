@@ -6,8 +6,7 @@ import fnmatch
 import importlib
 import sys
 
-from .. import _items
-from .._kernel import Kernel
+from .._kernel import ItemError, Kernel
 
 # Modules, with the names of their kernels.
 PEERS = {
@@ -71,14 +70,14 @@ def kernels_of(pattern):
     known = [name for names in PEERS.values() for name in names]
     names = fnmatch.filter(known, pattern or "*")
     if not names:
-        raise _items.ItemError(f"no peer is called '{pattern}'; allowed: {', '.join(known)}")
+        raise ItemError(f"no peer is called '{pattern}'; allowed: {', '.join(known)}")
     here, missing = installed(names)
     whys = "; ".join(
         f"{', '.join(name for name in missing if missing[name] == why)} ({why})"
         for why in dict.fromkeys(missing.values())
     )
     if not here:
-        raise _items.ItemError(f"no peer can run here: {whys}")
+        raise ItemError(f"no peer can run here: {whys}")
     if missing:
         print(f"sparkbench: peers that are not here: {whys}", file=sys.stderr, flush=True)
     return [(kernel, f"peers:{name}") for name, kernel in here.items()]
