@@ -5,7 +5,7 @@
 #include "kernels/volta/backward/rows.h"
 #include "kernels/volta/backward/schedules.h"
 #include "kernels/volta/emulated_kernels.h"
-#include "kernels/volta/forward/schedules.h"
+#include "kernels/volta/forward/mainloop.h"
 #include "kernels/volta/instances.h"
 
 namespace sparkbench::volta {

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kernels/base/sample.h"
+#include "kernels/problem/attention.h"
 #include "kernels/volta/backward/dq_relay.h"
 
 namespace sparkbench::volta {

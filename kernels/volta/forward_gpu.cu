@@ -1,5 +1,5 @@
 #include "kernels/volta/compiled_kernel.cuh"
-#include "kernels/volta/forward/schedules.h"
+#include "kernels/volta/forward/mainloop.h"
 
 namespace sparkbench::volta {
 

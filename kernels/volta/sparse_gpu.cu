@@ -1,6 +1,6 @@
 #include "kernels/volta/backward/schedules.h"
 #include "kernels/volta/compiled_kernel.cuh"
-#include "kernels/volta/forward/schedules.h"
+#include "kernels/volta/forward/mainloop.h"
 
 namespace sparkbench::volta {
 

@@ -13,7 +13,7 @@
 #include "kernels/volta/backward/schedules.h"
 #include "kernels/volta/dispatch.h"
 #include "kernels/volta/emulated.h"
-#include "kernels/volta/forward/schedules.h"
+#include "kernels/volta/forward/mainloop.h"
 #include "kernels/volta/instances.h"
 #include "reference/inputs/inputs.h"
 
