@@ -22,7 +22,7 @@ struct Timing {
   int block_samples = 1;                          // samples in a row
   std::optional<int> checked;  // samples whose outputs were compared with the verified ones
   int wrong = 0;               // of these, how many differed
-  std::string first_wrong;     // what differed in the first of them: "3 elements of dq"
+  std::string first_wrong;     // the first mismatch: "3 elements of dq"
 };
 
 }  // namespace sparkbench

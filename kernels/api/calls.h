@@ -17,7 +17,7 @@
 
 namespace sparkbench {
 
-/// As fast as it goes. Bounds and barriers are checked all the same.
+/// The fastest emulation: no race detection, no counts. Bounds and barriers are still checked.
 inline EmulationOptions emulation_options() {
   return {.profile = &arithmetic_profile("volta"),
           .detect = false,

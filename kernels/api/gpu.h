@@ -24,15 +24,14 @@ class CurrentGpu {
   int former_ = -1;  // -1: nothing to put back
 };
 
-/// What decides which kernels run on it: a KernelDevice of attention_kernel.h.
+/// The properties that decide which kernels run on a GPU (KernelDevice of attention_kernel.h).
 struct GpuTraits {
   int sm;  // compute capability: 70, 75, ...
   std::size_t shared_bytes_per_block;
 };
 
-/// Found out once a GPU. Throws ApiError: NO_DEVICE_CODE,
-/// with the cure, where the library has no code for it; DEVICE_ERROR where there is none of that
-/// number.
+/// Queried once for each GPU. Throws ApiError: NO_DEVICE_CODE, with the remedy, if the library has
+/// no code for the GPU; DEVICE_ERROR if there is no GPU of that number.
 GpuTraits describe_gpu(int device);
 
 /// keep[((b * heads + h) * seqlen_q + q) * seqlen_k + k], in memory of the current GPU, is 1 where

@@ -26,7 +26,7 @@ PatternSpec spec_of_mask(std::string_view text);
 /// Copies to memory of a device, there when it returns, and freed with the pointer.
 using CopyToDevice = std::function<std::shared_ptr<const void>(std::span<const std::byte>)>;
 
-/// What the launches of a pass read of a pattern, and where it lies on their device.
+/// The lists of a pattern that the launches of a pass read, and their copy on the device.
 struct PassLists {
   PatternLists lists;
   std::shared_ptr<const void> memory;

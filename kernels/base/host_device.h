@@ -1,4 +1,4 @@
-// What the two compilers must be told about a function.
+// Attributes of functions for the two compilers.
 //   SPARK_HD      plain arithmetic that host and device share
 //   SPARK_DEVICE  kernel code over a Machine: device code under nvcc, host code under the emulator
 #pragma once

@@ -17,7 +17,7 @@ MemoryPart split_part(const char* name, const void* first, const Problem& proble
 /// Lets a launch read the lists.
 void read_lists(const SparseTileLists& lists, Step& step);
 
-/// What splits of a backward pass's blocks store: null where there are none.
+/// The partial gradients of a backward pass's split blocks; null if none is split.
 struct GradientParts {
   GradientParts(const Problem& problem, int key_rows, int query_rows, Workspace& workspace);
 

@@ -1,5 +1,5 @@
-// What the launches of a pass read of a pattern: lists of tiles (sparse_lists.h), one behind the
-// other in device memory. A pattern that is run as passes has those of each view
+// The block-sparse metadata that the launches of a pass read: lists of tiles (sparse_lists.h), one
+// after the other in device memory. A pattern that runs as strided passes has lists for each view
 // (pattern_launches.h).
 #pragma once
 
@@ -13,7 +13,7 @@ namespace sparkbench {
 class PatternLists {
  public:
   void add(SparseTileLists lists) { lists_.push_back(std::move(lists)); }
-  /// What is added from here on is of the next view.
+  /// Lists that are added from here on belong to the next view.
   void begin_view() { firsts_.push_back(size()); }
   int first_of_view(int view) const { return firsts_[static_cast<std::size_t>(view)]; }
   int size() const { return static_cast<int>(lists_.size()); }

@@ -1,6 +1,6 @@
-// What the blocks of a pattern that share rows (tile/sparse_list.h) store in a pass's workspace,
-// and what is launched behind them: of forward passes, and of any pass where its parts lie. C++17,
-// for both machines.
+// The partial results that blocks of a pattern with split rows (tile/sparse_list.h) store in a
+// pass's workspace, and the parameters of launches that store or combine them. C++17, for both
+// machines.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace sparkbench {
 /// Bytes of a tensor of `rows` split rows for each of `heads` heads.
 std::uint64_t part_tensor_bytes(const Problem& problem, int heads, int rows);
 
-/// What parts of a forward pass's blocks store, so many rows of each head: nothing of none.
+/// The partial results of a forward pass, `rows` rows of each head; null if no row is split.
 struct ForwardParts {
   Half* o = nullptr;
   float* lse = nullptr;

@@ -10,7 +10,7 @@ namespace sparkbench::hopper {
 inline constexpr int kWarpgroupWarps = 4;
 inline constexpr int kWarpgroupRows = 64;  // of a wgmma
 
-/// What the blocks of a launch have: rows, or keys, of equally long sequences; row runs,
+/// The work of a launch's CTAs: rows, or keys, of equally long sequences; row runs, which are
 /// consecutive query tiles with few keys each (row_runs.h); rows or keys of a pattern's list
 /// (tile/sparse_list.h), or of varlen sequences (tile/work_list.h).
 enum class Blocks { kDense, kRuns, kSparse, kPacked };

@@ -8,12 +8,11 @@
 
 namespace sparkbench::hopper {
 
-/// What a launch asks of a row. Every GPU that has wgmma has the shared memory of every row.
+/// What an instance must have to serve. Any GPU with wgmma has enough shared memory for all.
 InstanceWish wish_of(const Problem& problem, std::string_view pass, int products,
                      BlockSource blocks = BlockSource::kDense);
 
-/// The first row that serves, of those without runs of rows and without a carried dQ. Null where
-/// there is none.
+/// The first instance that serves, has no runs of rows, and carries no dQ. Null if there is none.
 const KernelInstance* find_instance(const InstanceWish& wish);
 
 /// The same. Throws NoInstance where there is none.

@@ -24,8 +24,8 @@ enum class Items {
 
 using Extent = std::array<int, 3>;
 
-/// What the launches of a backward pass keep of each query: the row statistics, and where they add
-/// it up dQ.
+/// Workspace of a backward pass for each query: the row statistics, and sums of dQ if it is added
+/// up in memory.
 struct QueryRows {
   /// For `positions` query positions, and `sum_columns` columns of dQ sums.
   QueryRows(const Problem& problem, int positions, int sum_columns, Workspace& workspace) {

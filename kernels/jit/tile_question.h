@@ -1,4 +1,5 @@
-// What host and device say to each other of a pattern's tiles. NVRTC compiles this text too. C++17.
+// The host's question about a pattern's tiles, and the device's answer. NVRTC compiles it, too.
+// C++17.
 #pragma once
 
 namespace sparkbench {

@@ -1,5 +1,5 @@
-// What a fused kernel says of itself, and how it is run on a GPU or on the emulated machine. Knows
-// no generation and no machine.
+// The description of a fused kernel: what it supports, its launches, and how the emulated machine
+// runs it. It depends on no generation and no machine.
 #pragma once
 
 #include <cstddef>
@@ -44,7 +44,7 @@ struct ChainFunctions {
   /// For the current GPU, and for backward passes unless `pass` is a forward one. Throws
   /// std::invalid_argument for what is not supported.
   std::shared_ptr<const PreparedChain> (*prepare)(const Problem& problem, Pass pass);
-  /// What it keeps, and its tables of the mask. Saturates at 2^64 - 1.
+  /// Bytes of its intermediates and of its tables of the mask. Saturates at 2^64 - 1.
   std::uint64_t (*workspace_bytes)(const Problem& problem, Pass pass);
 };
 
@@ -77,7 +77,7 @@ struct AttentionKernel {
   std::vector<const KernelInstance*> (*listed_instances)(const PlanRequest& request,
                                                          Pass pass) = nullptr;
   ChainFunctions chain = {};  // null for a fused kernel
-  /// What fused kernels are compared with, which runs where it is named.
+  /// Whether fused kernels are compared with it. A baseline runs only if it is named.
   bool is_baseline = false;
 
   bool has_backward() const { return !is_forward_only; }

@@ -94,7 +94,7 @@ class WorkspacePlaces {
   std::uint64_t end_;
 };
 
-/// Where the launches of a pass keep what they hand on to each other.
+/// Memory in which launches of a pass leave results for later ones.
 class Workspace {
  public:
   virtual ~Workspace() = default;
@@ -125,7 +125,7 @@ class DeviceWorkspace : public Workspace {
   WorkspacePlaces places_{0};
 };
 
-/// What a plan is asked for: a forward pass, or a backward pass, of the tensors that are given.
+/// The arguments of a plan. Either `forward` or `backward` is set, and selects the pass.
 struct PlanRequest {
   /// With `lengths` a varlen problem (kernels/problem/packed.h).
   const Problem& problem;
@@ -140,7 +140,7 @@ struct PlanRequest {
   const void* list_memory = nullptr;
   int first_list = 0;
   int sms = 0;  // of the device, where launches have as many blocks as it holds
-  /// How its tensor memory accelerator is told of a tensor, if it has one.
+  /// Describes a tensor to the tensor memory accelerator; null if the device has none.
   TensorMap (*encode_map)(const TensorMapShape&) = nullptr;
 
   /// The same of another problem, such as one without its pattern.

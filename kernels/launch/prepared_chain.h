@@ -17,8 +17,8 @@ class PreparedChain {
 
   /// What the launches read of the mask: to be copied to device memory, aligned to 16 bytes.
   virtual std::vector<std::byte> tables() const = 0;
-  /// What they keep between them, aligned to 256 bytes: what it held before a forward pass is of no
-  /// account, and a backward pass goes on with what that leaves.
+  /// The size of their intermediates, aligned to 256 bytes. A forward pass ignores their old
+  /// values; a backward pass needs those that the forward pass left.
   virtual std::uint64_t kept_bytes() const = 0;
 
   virtual void launch_forward(const ForwardTensors& tensors, void* kept, const void* tables,

@@ -39,17 +39,17 @@ void run_memset(const Memset& zero);
 /// The request on an emulated device. Its launches have as many blocks as whoever runs them says.
 PlanRequest for_emulated_device(PlanRequest request, const EmulationOptions& options);
 
-/// What a pass reports, launch by launch.
+/// Runs a pass, launch by launch, and adds up their reports.
 class PassRun {
  public:
   PassRun(const PlanRequest& request, const EmulationOptions& options)
       : request_(request), options_(options) {}
   virtual ~PassRun() = default;
 
-  /// Runs blocks of a step, all where the shape names none. `tells_grid`: of launches of parts of
-  /// one grid one tells what all of it counts.
+  /// Runs the blocks of a step that the shape names; all if it names none. If a grid runs in parts,
+  /// only one of them has `tells_grid`, and reports the counts of the whole grid.
   void run(const Step& step, const LaunchShape& shape, bool tells_grid = true);
-  /// What has been launched is no part of the pass.
+  /// Drops the reports so far: these launches do not belong to the pass.
   void forget_report() { report_ = {}; }
   EmulationReport take_report() { return std::move(report_); }
 

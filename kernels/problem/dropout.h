@@ -83,7 +83,7 @@ SPARK_HD Dropout of_sequences(Dropout dropout, std::uint32_t first) {
   return dropout;
 }
 
-/// Which block of a head an element is in: the block's first row and column.
+/// The block of a head's dropout mask that contains an element, by its first row and column.
 struct DropoutBlock {
   std::uint32_t row, column;
 };

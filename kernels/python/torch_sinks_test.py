@@ -62,7 +62,7 @@ class DefinitionTest(unittest.TestCase):
     def test_of_two_keys_is_as_by_hand(self):
         q = torch.zeros(1, 1, 1, 8, dtype=torch.float64)
         k, v = torch.zeros(1, 2, 1, 8, dtype=torch.float64), torch.ones(1, 2, 1, 8, dtype=torch.float64)
-        sinks = torch.tensor([math.log(2.0)], dtype=torch.float64)  # as much as both keys
+        sinks = torch.tensor([math.log(2.0)], dtype=torch.float64)  # weighs as much as both keys
         out, lse = definition(q, k, v, sinks)
         self.assertTrue(torch.allclose(out, torch.full_like(out, 0.5)))
         self.assertAlmostEqual(lse.item(), math.log(4.0))

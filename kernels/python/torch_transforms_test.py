@@ -111,7 +111,7 @@ class RefusalTest(Test):
         for function, q in ((attend, self.q), (self.packed, self.q[0]),
                             (attend, self.q.clone().requires_grad_())):  # fmt: skip
             self.refuse(dual, function, q)
-        with self.assertRaisesRegex(NotImplementedError, "forward mode"):  # 2.4 in its own words
+        with self.assertRaisesRegex(NotImplementedError, "forward mode"):  # 2.4 words it otherwise
             dual(self.operator, self.q)
         sinks = torch.zeros(4)
         self.refuse(dual, lambda s: sa.attention(*self.tensors, sinks=s), sinks)

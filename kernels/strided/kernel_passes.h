@@ -12,8 +12,8 @@
 
 namespace sparkbench {
 
-/// What a pass reads of a pattern on the current GPU: a training step has those of its forward pass
-/// and of its backward pass by themselves. The kernel must have listed instances.
+/// The lists of a pattern that a pass reads on the current GPU. In a training step each pass has
+/// lists of its own. The kernel must have listed instances.
 PatternLists sparse_lists(const AttentionKernel& kernel, const Problem& problem, Pass pass,
                           bool is_deterministic);
 

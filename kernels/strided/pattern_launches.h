@@ -28,7 +28,7 @@ enum class TokenHeads { kAdjacent, kAny };
 TokenHeads token_heads(const Problem& problem, const ForwardTensors& tensors);
 TokenHeads token_heads(const Problem& problem, const BackwardTensors& tensors);
 
-/// What a launch over a view has as its batch and its heads.
+/// The batch and the heads of a launch over a view.
 enum class ViewAxes {
   kResiduesAsHeads,  // the batch; each residue's heads, where these are adjacent: all in one launch
   kResiduesAsBatch,  // the residues of a batch entry, and heads
@@ -42,7 +42,7 @@ struct ViewLaunch {
   int first_batch, first_token;
   int residues;           // on its axes
   std::size_t first_lse;  // of its log-sum-exp, in that of the pass
-  int view;               // of all views of all passes
+  int view;               // index over all views of all passes
 
   /// The view of a tensor of the whole problem.
   template <class T>

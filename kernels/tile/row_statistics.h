@@ -16,7 +16,7 @@ struct alignas(8) RowStatistics {
   float delta;   // rowsum(d_o * o), in the units of softmax_gradient.h
 };
 
-/// From a row's log-sum-exp and rowsum(d_o * o).
+/// Makes them from a row's log-sum-exp and rowsum(d_o * o).
 template <class Scale>
 SPARK_DEVICE RowStatistics row_statistics(float lse, float delta, float keep_scale) {
   const float offset =

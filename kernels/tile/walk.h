@@ -1,7 +1,7 @@
 // What a CTA visits: the tile scheduler of a kernel, as a policy. Sequences are
-//   DenseWalk         equally long: a block's index tells its rows, the mask tells their keys
-//   VarlenWalk        of many lengths, end to end: an item of work_list.h tells both
-//   BlockSparseWalk   masked by a pattern: the lists of sparse_list.h tell both
+//   DenseWalk         equally long: a block's index gives its rows, the mask gives their keys
+//   VarlenWalk        of many lengths, end to end: an item of work_list.h has both
+//   BlockSparseWalk   masked by a pattern: the lists of sparse_list.h have both
 // All three have the same members. `items` and `lists` are those of a launch's blocks, be they
 // blocks of rows or of keys.
 #pragma once
@@ -13,7 +13,7 @@
 
 namespace sparkbench {
 
-/// Which rows, or keys, of which head a block has.
+/// The rows, or keys, of a block, and their head.
 struct WalkBlock {
   int batch, head, first_row;    // of a tensor; the row, in its sequence
   int sequence;                  // batch, or index of the varlen sequence

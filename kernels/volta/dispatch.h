@@ -6,11 +6,11 @@
 
 namespace sparkbench::volta {
 
-/// The row that serves; of `relays_dq` the one whose blocks hand on dQ (backward/relay_plan.h).
-/// Null where there is none.
+/// The instance that serves: with `relays_dq` the one with the dQ semaphore
+/// (backward/relay_plan.h). Null if there is none.
 const KernelInstance* find_instance(const InstanceWish& wish, bool relays_dq = false);
 
-/// The same without relay. Throws NoInstance where there is none.
+/// The same without the dQ semaphore. Throws NoInstance if there is none.
 const KernelInstance& instance_for(const InstanceWish& wish);
 
 }  // namespace sparkbench::volta

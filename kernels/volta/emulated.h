@@ -10,8 +10,8 @@
 namespace sparkbench::volta {
 
 /// Host pointers. `tiles` names the query tiles to compute, those of varlen sequences by the batch
-/// entry that a sequence is; empty means all. What the kernels' blocks hold besides these tiles is
-/// computed too; other rows are neither read nor written.
+/// entry that a sequence is; empty means all. Other tiles of the same blocks are computed too;
+/// other rows are neither read nor written.
 EmulationReport emulate_forward(Accumulator accumulator, const PlanRequest& request,
                                 const EmulationOptions& options, std::span<const SampleTile> tiles);
 
@@ -22,8 +22,8 @@ EmulationReport emulate_forward(Accumulator accumulator, const PlanRequest& requ
 EmulationReport emulate_backward(Accumulator accumulator, const PlanRequest& request,
                                  const EmulationOptions& options, const BackwardSample& sample);
 
-/// A dense pass in relay, whatever has_relay() says (backward/relay_plan.h), of a mask all of whose
-/// rows see a key and as many columns as has_relay() wants. A sample needs slots for all steps.
+/// A dense pass with the dQ semaphore, whatever has_relay() says (backward/relay_plan.h). Every row
+/// must see a key, and has_relay() must allow the columns. A sample needs slots for all steps.
 EmulationReport emulate_backward_relay(Accumulator accumulator, const PlanRequest& request,
                                        const EmulationOptions& options, int slot_bits,
                                        const BackwardSample& sample);

@@ -23,11 +23,11 @@ struct KeyBlocks {
   Range blocks;
 };
 
-/// Those that make the gradients of a sample in relay: of queries, all that these see. So a block
-/// never rounds dQ of queries of the sample before it has all of it.
+/// The key blocks that a sample's gradients need with the dQ semaphore: for queries, all that they
+/// see. So no block rounds dQ of the sample's queries before it is complete.
 std::vector<KeyBlocks> key_blocks_of(const Problem& problem, const BackwardSample& sample);
 
-/// Sets the words that tell turns as blocks of keys from `key_block` on leave them.
+/// Sets the semaphores as key blocks from `key_block` on leave them.
 void pass_turns_behind(const DqRelay& relay, const Problem& problem, int key_block);
 
 }  // namespace sparkbench::volta

@@ -36,11 +36,11 @@ bool is_deterministic(const KernelInstance& instance) {
          instance.id.find("/deterministic") != std::string_view::npos;
 }
 
-/// What a block in relay finds that waits for none: the turns of others passed, and their
-/// statistics published.
+/// Memory in which a block that uses the dQ semaphore waits for no other: all turns have passed,
+/// and all statistics are published.
 class RelayMemory {
  public:
-  /// So many words that tell turns, and rows of statistics.
+  /// So many semaphores, and rows of statistics.
   RelayMemory(std::size_t turns, std::size_t rows) {
     const std::vector<int> passed(turns, 0x7fffffff);
     const auto of_turns = std::as_bytes(std::span(passed));

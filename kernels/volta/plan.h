@@ -14,7 +14,7 @@ namespace sparkbench::volta {
 /// (kernels/varlen/work_lists.h).
 std::vector<Step> plan(Accumulator accumulator, const PlanRequest& request, Workspace& workspace);
 
-/// A dense backward pass whose blocks hand on dQ, of 2^slot_bits slots, whatever has_relay() says
+/// A dense backward pass with the dQ semaphore, with 2^slot_bits slots, whatever has_relay() says
 /// (backward/relay_plan.h).
 std::vector<Step> relay_plan(const KernelInstance& instance, const PlanRequest& request,
                              int slot_bits, Workspace& workspace);
@@ -37,7 +37,7 @@ WorkListKind work_list_kind(const KernelInstance& instance);
 Step listed_gradients(const KernelInstance& instance, const Problem& problem,
                       const SparseTileLists& lists, const BackwardParams& params);
 
-/// The instance whose blocks hand on dQ: null where there is none.
+/// The instance with the dQ semaphore; null if there is none.
 const KernelInstance* find_relay(Accumulator accumulator, const PlanRequest& request);
 
 /// The walk over heads [first_member, end_member) of a group, whose offsets count listed tiles.

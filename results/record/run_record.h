@@ -56,7 +56,7 @@ struct DeviceInfo {
   std::optional<std::uint64_t> memory_available_bytes;  // when the run began
   std::optional<double> sm_clock_max_mhz, power_limit_w, peak_tflops, peak_gbps;
   std::optional<std::string> peak_source;  // "spec" or "measured"
-  // From NVML, for a GPU; also power_limit_w.
+  // NVML provides these fields, and power_limit_w, on a GPU.
   std::optional<std::string> uuid;
   std::optional<bool> ecc, persistence_mode;
   std::optional<DeviceState> state;  // when the run began

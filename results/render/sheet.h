@@ -25,9 +25,9 @@ struct Sheet {
 std::vector<std::string> column_names(std::span<const Sheet> sheets);
 
 /// Title and table. The heading has what all rows share: column values, and parts of the first
-/// column, which then reads "volta-fp32acc/*/d64". Empty columns are dropped. `view.columns`
-/// requests columns by name, which are then all shown after the first; a sheet with none of them
-/// gives "". "all" requests every column and folds nothing.
+/// column, which then reads "volta-fp32acc/*/d64". Empty columns are dropped. If `view.columns`
+/// names columns, only these follow the first one, and a sheet with none of them gives "". The
+/// name "all" shows every column and moves nothing to the heading.
 std::string format_sheet(const Sheet& sheet, const TableView& view);
 
 }  // namespace sparkbench

@@ -38,7 +38,7 @@ struct MaskFigures {
   std::uint64_t full_tiles = 0, cut_tiles = 0;
   std::uint64_t executed_pairs = 0, warp_executed_pairs = 0;
   std::uint64_t metadata_bytes = 0;
-  // From the mask's words to all spans that kernels use: the minimum over `repetitions`.
+  // Time from the parsed mask to its tile plan: the minimum over `repetitions`.
   double analysis_us = 0.0;
   int repetitions = 0;
   MaskPasses passes;  // with only the sequence's order, strides are {1}

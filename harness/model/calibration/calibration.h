@@ -1,5 +1,5 @@
-// What probes on a GPU say of the two things that the cycle model does not know of the chip: what a
-// product costs whose operands are fresh, and how fast code comes that no L0 cache holds.
+// Probes on a GPU measure the two properties of the chip that the cycle model assumes: the cost of
+// a product with fresh operands, and the rate at which code arrives that no L0 cache holds.
 #pragma once
 
 #include <optional>

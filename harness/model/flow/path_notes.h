@@ -1,4 +1,4 @@
-// What a path was followed by besides what the code computes from the launch: how far to trust it.
+// The guesses that a path rests on where the launch does not determine it: how far to trust it.
 #pragma once
 
 #include <cstdint>

@@ -9,9 +9,9 @@
 
 namespace sparkbench {
 
-/// What a block goes through between its prologue and its epilogue, of all heads that it walks. Its
-/// cut tiles are taken to come last, and what is between heads behind them: where they stand
-/// matters only while an SM is not full.
+/// A block's work between its prologue and its epilogue, over all heads that it visits. The model
+/// puts partial tiles last, and the work between heads after them: their order matters only while
+/// an SM is not full.
 struct BlockWork {
   std::int64_t full_tiles = 0, cut_tiles = 0;
   std::int64_t more_heads = 0;  // than one

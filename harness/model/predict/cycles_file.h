@@ -17,8 +17,8 @@
 
 namespace sparkbench {
 
-/// What nobody has published of a V100, from the fastest assumption to the slowest. Each includes
-/// those before it. Only the first is measured on a V100 (machine_constants.h, [C]).
+/// Assumptions on what nobody has published of a V100, the fastest first. Each includes those
+/// before it. Only the first is measured on a V100 (machine_constants.h, [C]).
 enum class ChipAssumption {
   kForwarded,  // an HMMA's accumulator is forwarded to the next one
   kNoReuse,    // and an HMMA with neither operand in the reuse cache takes one cycle more

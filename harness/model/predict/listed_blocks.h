@@ -1,6 +1,6 @@
-// Blocks in the order in which a V100 starts them where a list says it: of packed sequences that
-// which kernels/tile/list_blocks.h makes on the device, of a pattern
-// kernels/block_sparse/sparse_lists.h's. Both have those with most to do first.
+// Blocks in the order in which a V100 starts them, if a list sets it: for varlen the list that
+// kernels/tile/list_blocks.h makes on the device, for a pattern that of
+// kernels/block_sparse/sparse_lists.h. Both put the blocks with most work first.
 #pragma once
 
 #include <vector>
@@ -21,9 +21,9 @@ struct ListedBlock {
 /// The places of the list, of which each is a block for each head. `problem` has lengths.
 std::vector<ListedBlock> listed_blocks(const Problem& problem, const WorkListKind& kind);
 
-/// What the blocks of the list walk: of a forward or "bwd-dq" instance tiles of keys, of a "bwd"
-/// one steps of the queries of all heads that read the keys. A block of keys that reaches past its
-/// sequence's end has cut tiles alone.
+/// The work of the list's blocks: tiles of keys for a forward or "bwd-dq" instance; for a "bwd" one
+/// steps over the queries of all heads that read the keys. A block of keys that reaches past its
+/// sequence's end has only partial tiles.
 std::vector<BlockWork> tiles_of_listed_queries(const KernelInstance& instance,
                                                const Problem& problem);
 std::vector<BlockWork> tiles_of_listed_keys(const KernelInstance& instance, const Problem& problem);

@@ -167,7 +167,7 @@ bool prepares_statistics(const Problem& problem) {
   return volta::prepares_statistics(problem.head_dim, problem.key_mask());
 }
 
-/// dK, dV and dQ, in relay: the last keys first.
+/// dK, dV and dQ with the dQ semaphore: the last keys first.
 PassLaunch relayed_gradients(const KernelInstance& instance, const Problem& problem) {
   std::vector<BlockWork> blocks = key_blocks(instance, problem);
   std::reverse(blocks.begin(), blocks.end());
@@ -282,7 +282,7 @@ std::vector<Step> plan_of(const AttentionKernel& kernel, const Problem& problem,
   return kernel.plan(request, workspace);
 }
 
-/// Which no host launches.
+/// Whether the host launches nothing for it.
 bool is_nothing(const PassLaunch& launch) {
   return launch.instance == nullptr ? launch.hbm_bytes == 0 : launch.grid.of_head.empty();
 }

@@ -15,7 +15,7 @@ struct PassLaunch {
   /// Null for a memset, and for packed sequences' kernels that list blocks or go over rows.
   const KernelInstance* instance = nullptr;
   BlockGrid grid;  // without blocks where there is no instance
-  /// Bytes that HBM must move, L2 catching whatever is read again.
+  /// Bytes that HBM must move if L2 serves every repeated read.
   double hbm_bytes = 0;
   /// Bytes between the SMs and L2: every tile as often as it is read, and atomic additions.
   double l2_bytes = 0;

@@ -23,7 +23,7 @@ inline constexpr int kV100Sms = 80;                        // NVIDIA, Volta whit
 inline constexpr std::size_t kV100SharedBytes = 96 << 10;  // of a block: CUDA programming guide
 inline constexpr std::uint64_t kV100MemoryBytes = std::uint64_t{32} << 30;  // the larger one
 
-// What a kernel reaches of the speed that the cycle model gives it with accumulators forwarded:
+// The share of the cycle model's speed, with accumulators forwarded, that a kernel reaches:
 // measured over model was 0.87 to 1.08 where V100 figures of public kernels exist (a fused
 // attention kernel at locked clocks, cuBLAS, 18 kernels of CUTLASS).
 inline constexpr ThreeWays kShareOfModel = {1.05, 0.98, 0.88};
@@ -81,9 +81,9 @@ inline constexpr double kGemmFp32Tflops = 14.4;
 /// likely case each is in the other's phase half of the time; at the ends always, and never.
 inline constexpr ThreeWays kGemmExposed = {0, 0.5, 1};
 
-/// What a layer reaches of the speed that these rates give it, and a launch anywhere: by such rates
+/// The share of the speed by these rates that a layer, or any launch, reaches. By the rates,
 /// FasterTransformer's published encoder layers of 1024 tokens and more, with unfused attention,
-/// come out within 13 % too fast and 5 % too slow.
+/// come out at most 13 % too fast and 5 % too slow.
 inline constexpr ThreeWays kShareOfRates = {1.05, 1.0, 0.87};
 
 }  // namespace sparkbench

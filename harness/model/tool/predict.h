@@ -14,7 +14,7 @@
 
 namespace sparkbench {
 
-/// Predicts given machine code: a loop, or a function from entry to end.
+/// Options for a prediction of given machine code: a loop, or a function from entry to end.
 struct CodePredictionOptions {
   std::string binary, listing;  // at most one of them; neither: not requested
   std::string cuobjdump;        // empty: the one on PATH
@@ -39,8 +39,8 @@ struct CodePredictionOptions {
 
 void add_code_flags(CLI::App& command, CodePredictionOptions& options);
 
-/// What the flags ask of a function. Throws UsageError, naming the flag, for something that the
-/// function does not have, and for bad values.
+/// The prediction that the flags request for a function. Throws UsageError, naming the flag, for
+/// something that the function does not have, and for bad values.
 PredictionRequest prediction_request(const CodePredictionOptions& options,
                                      const SassFunction& function);
 

@@ -1,4 +1,4 @@
-// The blocks of keys of gradients of keys, on the host: once for a mask and its lengths.
+// The key blocks for dK and dV, made on the host, once for a mask and its lengths.
 #pragma once
 
 #include <cstddef>

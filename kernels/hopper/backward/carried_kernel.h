@@ -87,7 +87,7 @@ class CarriedProduct {
   using Fragment = typename Config::Layout::Fragment;
   using Part = Fragment[Config::kDqColumns / 8];
 
-  /// From a first column on, of one product.
+  /// Adds the columns of one product, from kBegin on, to the step's dQ.
   template <int kBegin>
   SPARK_DEVICE void add_columns(const StepVisit& visit, int place, int position) {
     constexpr int kPart = kBegin / Config::kDqColumns;

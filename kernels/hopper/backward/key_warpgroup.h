@@ -254,7 +254,7 @@ class KeyWarpgroup {
     }
   };
 
-  /// By the mask bits of a partial tile, the block's keys for each query.
+  /// Hides the block's keys from each query by the mask bits of a partial tile.
   template <class Hide>
   SPARK_DEVICE void hide_unseen_keys(int place, Hide hide) {
     constexpr int kRowWords = Config::kBlockKeys / kSparseWordKeys;

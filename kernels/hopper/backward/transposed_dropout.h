@@ -6,7 +6,7 @@
 
 namespace sparkbench::hopper {
 
-/// Which of a lane's elements of S' of 64 queries are dropped: element (slot, e) of step j, of key
+/// The dropped elements of a lane's S' of 64 queries: element (slot, e) of step j, of key
 /// row `slot` and query 8 j + 2 (lane mod 4) + e, is bit 16 e + 8 (j mod 2) + 2 (j / 2) + slot.
 struct TransposedDropout {
   static constexpr int kSteps = 8;

@@ -153,7 +153,7 @@ void add_runs(const Pattern& pattern, const Term& term, const Range& rows, int t
   if (!core_keys.is_empty()) runs.full.push_back(core_keys);
 }
 
-/// From runs of keys to the tiles that they fill.
+/// Replaces key intervals by the intervals of tiles that they fill.
 void fill_tiles(std::vector<Range>& runs, int keys) {
   join(runs);
   for (Range& run : runs) run = {ceil_divide(run.begin, keys), run.end / keys};

@@ -24,7 +24,7 @@ std::int64_t keys_of_row(const Pattern& pattern, const Term& term, int row) {
     of_row.range[axis] = {at.at[axis], at.at[axis] + 1};
   }
   Box seen = hull(term.grid, of_row);
-  // Lines without an end would not be counted exactly.
+  // Bound the lines: counts are exact only over a finite number of them.
   seen.range[0] = overlap(seen.range[0], {coordinates(term.grid, range.begin).at[0],
                                           coordinates(term.grid, range.end - 1).at[0] + 1});
   if (is_empty(term.grid, seen)) return 0;

@@ -195,8 +195,8 @@ def _replacement(name):
 
 
 def _served_call(use, query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa):
-    """What the kernels give where PyTorch would not get to the operators that are overridden, or, over
-    the name alone, wherever they serve. Else None."""
+    """The kernels' result for a call that would not reach the overridden operators, or, with
+    over="name", for any call that they serve. Else None."""
     is_alone, is_compiling = use.over == "name", torch.compiler.is_compiling()
     accumulator = use.accumulator if is_compiling else sdpa.accumulator()
     if _nested.is_kind(query):

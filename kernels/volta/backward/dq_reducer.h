@@ -25,8 +25,8 @@ class NoDq : public PositionOf<Config, Machine> {
   SPARK_DEVICE void add_dq(int /*place*/) {}
   /// Passes the turn for dQ of the step to the next key block. The team must have ended the step.
   SPARK_DEVICE void hand_on(int /*place*/) {}
-  /// Does `between`, and writes dQ that is complete after this block to global memory. The warp
-  /// must have added its own dQ.
+  /// Calls `between`, and stores the dQ that this block completes to global memory. The warp must
+  /// have added its own dQ.
   template <class Between>
   SPARK_DEVICE void finish_dq(Between between) {
     between();

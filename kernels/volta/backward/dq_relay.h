@@ -45,8 +45,8 @@ struct DqSlot {
   std::uint32_t slot, first_turn;
 };
 
-/// The slot of a step of one of a key head's query heads; `head` counts key heads over the batch.
-/// Steps are numbered in the order in which blocks come to them.
+/// The slot of step `step` of query head `member` of key head `head`, which counts over the batch.
+/// Steps are numbered in the order in which blocks visit them.
 SPARK_HD DqSlot dq_slot(const DqRelay& relay, int group_size, int head, int member, int step) {
   const auto number = static_cast<std::uint32_t>(head * relay.steps_of_group + relay.last_step -
                                                  step * group_size + member);

@@ -21,7 +21,7 @@ struct SlotSums {
   std::uint32_t slot;
   int first_query;
 
-  /// The sums of 16 of the queries, from `query` on, and 32 of their columns.
+  /// The dQ sums of 16 queries, from `query` on, in 32 columns: those of block `column_block`.
   SPARK_DEVICE float* at(const BackwardParams& params, int query, int columns,
                          int column_block) const {
     constexpr int kGroups = Config::kStep / kGridRows;

@@ -166,8 +166,8 @@ SPARK_DEVICE void add_queries_in_pairs(BackwardWarp<Config, Machine>& warp, int 
   warp.hand_on(place);
 }
 
-/// Steps that skip a half of the block's keys, for S and all gradients, run before and after the
-/// others. Full steps have a loop without the mask's code.
+/// A step whose queries see only one half of the block's keys skips the other half, for S and all
+/// gradients. These steps come first and last. Full steps have a loop without the mask's code.
 template <class Config, class Machine>
 SPARK_DEVICE int add_queries_by_halves(Machine& machine, const BackwardParams& params,
                                        BackwardWarp<Config, Machine>& warp, int place,

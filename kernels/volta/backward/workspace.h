@@ -39,8 +39,8 @@ inline std::size_t backward_workspace_bytes(const Problem& problem, bool is_dete
   return saturating_sum({statistics_bytes(problem), dq_sums_bytes(problem, is_deterministic)});
 }
 
-/// The problem whose workspace that of `batch` packed sequences is, those of a head one behind the
-/// other: each begins with a row of its own (first_workspace_row).
+/// A problem with the workspace of `batch` packed sequences. Those of a head follow each other;
+/// each begins at a row of its own (first_workspace_row).
 inline Problem workspace_problem(const Problem& packed, int batch) {
   Problem problem = packed;
   problem.seqlen_q = first_workspace_row(packed.seqlen_q, batch);

@@ -55,8 +55,8 @@ SPARK_DEVICE void attend_two_buffers(Warp& warp, int first_key) {
 }
 
 /// K and V have one buffer each, of 64 keys: Q is read from shared memory half as often as with two
-/// buffers of 32 keys, and 64 keys cost two barriers as there. Line 7 overlays K. In short blocks
-/// of 64 columns Q is in registers, and line 7 overlays its tile.
+/// buffers of 32 keys, and 64 keys cost two barriers as there. Line 7 stores P over K. In short
+/// blocks of 64 columns Q is in registers, and line 7 stores P over Q's tile.
 template <class Config, class Warp>
 SPARK_DEVICE void attend_one_buffer(Warp& warp, int first_key) {
   static_assert(Config::kEarlySteps <= Config::kKeySteps, "a tile has no more");

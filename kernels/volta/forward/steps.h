@@ -5,10 +5,10 @@
 
 namespace sparkbench::volta {
 
-/// What a warp carries from one tile of keys to the next for its 32 rows, and what it does with a
-/// tile's scores, whichever way K and V come to shared memory. The block's coordinates are
-/// recomputed in each step: no register is left to keep them. `Of` is the Config of a tile: for all
-/// of its keys and rows, for a half of its keys (HalfOf), or for one group of rows (GroupOf).
+/// A warp's state for its 32 rows from one tile of keys to the next, and its work on a tile's
+/// scores, however K and V come to shared memory. The block's coordinates are recomputed in each
+/// step: no register is left to keep them. `Of` is the Config of a tile: for all of its keys and
+/// rows, for a half of its keys (HalfOf), or for one group of rows (GroupOf).
 template <class Config, class Machine, class Operands>
 class ScoreWarp : protected Operands, public KeyWalk<Config, Machine> {
  public:

@@ -77,7 +77,7 @@ struct GridLayout<Accumulator::kFp16> : QuartetLayout {
   SPARK_HD static int row(int lane, int /*slot*/) { return grid_operand_row(lane); }
   /// The pair j of a quartet.
   SPARK_HD static int pair(int lane, int quartet) { return ((lane >> 1) & 2) + quartet; }
-  /// From a value for each of a lane's rows, the one for the row that the lane feeds as A.
+  /// Selects, from a value per row of the lane, that of the row which the lane feeds as operand A.
   SPARK_HD static float of_operand_row(int /*lane*/, const float (&value)[1]) { return value[0]; }
 
   SPARK_HD static void hide(Fragment& fragment, int element) {

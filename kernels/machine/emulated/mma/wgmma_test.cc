@@ -149,7 +149,7 @@ TEST(MachineWgmma, MultipliesAsPlainArithmeticDoes) {
   expect_plain_products<256>();
 }
 
-/// A tile of ones for A and B, multiplied once, with something omitted.
+/// A mistake in a kernel that multiplies two tiles of ones once.
 enum class Defect { kNone, kNoFence, kNoBarrier, kRefilledEarly, kReadEarly, kLanesDiffer };
 
 EmulationReport multiply_ones(Defect defect, std::uint64_t seed, float& element, int& line) {
