@@ -8,13 +8,13 @@
 #include <vector>
 
 #include "harness/candidates/pattern_plan.h"
-#include "harness/devices/chip_arithmetic.h"
 #include "harness/devices/emulated_device.h"
 #include "harness/devices/emulated_pass.h"
 #include "kernels/block_sparse/pattern_lists.h"
 #include "kernels/jit/device_sights.h"
 #include "kernels/launch/prepared_chain.h"
 #include "kernels/launch/run_gpu.h"
+#include "kernels/machine/emulated/tensor_core/chip_arithmetic.h"
 #include "kernels/strided/kernel_passes.h"
 
 namespace sparkbench {

@@ -4,8 +4,8 @@
 
 #include "harness/candidates/gpu_libraries.h"
 #include "harness/candidates/known_candidates.h"
-#include "harness/devices/chip_arithmetic.h"
 #include "kernels/base/saturating.h"
+#include "kernels/machine/emulated/tensor_core/chip_arithmetic.h"
 #include "kernels/mask/pattern/sparse_mask.h"
 #include "reference/cublas/cublas_unfused.h"
 #include "reference/cublas/packed_unfused.h"

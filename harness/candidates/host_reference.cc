@@ -1,7 +1,7 @@
 #include "harness/candidates/host_reference.h"
 
 #include "harness/candidates/known_candidates.h"
-#include "harness/devices/chip_arithmetic.h"
+#include "kernels/machine/emulated/tensor_core/chip_arithmetic.h"
 #include "reference/unfused/unfused.h"
 #include "reference/unfused/unfused_backward.h"
 #include "sweeps/memory.h"

@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <sstream>
 #include <stdexcept>
+#include <utility>
 
 #include "harness/environment_error.h"
 #include "kernels/base/files/input_file.h"
+#include "kernels/machine/emulated/tensor_core/chip_arithmetic.h"
 #include "sweeps/names.h"
 #include "sweeps/usage_error.h"
 #ifdef SPARKBENCH_HAS_CUDA
@@ -49,18 +51,16 @@ const ArithmeticProfile& find_profile(std::string_view name) {
 }
 
 const ArithmeticProfile& native_profile(int sm, std::size_t terms) {
-  const bool has_instruction =
-      (terms == 4 && sm >= 70) || (terms == 8 && sm >= 75) || (terms == 16 && sm >= 80);
-  if (!has_instruction) {
-    throw EnvironmentError(
-        fmt::format("--device: sm_{} has no MMA of {} terms; there are 4 from sm_70, 8 from sm_75 "
-                    "and 16 from sm_80 on",
-                    sm, terms));
+  constexpr std::pair<std::size_t, MmaInstruction> kInstructions[] = {
+      {4, MmaInstruction::kM8n8k4}, {8, MmaInstruction::kM16n8k8}, {16, MmaInstruction::kM16n8k16}};
+  for (const auto& [length, instruction] : kInstructions) {
+    const ArithmeticProfile* const profile = instruction_profile(instruction, sm);
+    if (length == terms && profile != nullptr) return *profile;
   }
-  if (sm < 75) return arithmetic_profile("volta");
-  if (sm < 80) return arithmetic_profile("turing");
-  if (terms == 4) return arithmetic_profile("fma884");
-  return arithmetic_profile(sm < 90 ? "ampere" : "hopper");
+  throw EnvironmentError(
+      fmt::format("--device: sm_{} has no MMA of {} terms; there are 4 from sm_70, 8 from sm_75 "
+                  "and 16 from sm_80 on",
+                  sm, terms));
 }
 
 std::vector<VectorRow> load_vector_file(const std::string& path) {

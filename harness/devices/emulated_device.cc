@@ -5,8 +5,8 @@
 
 #include "harness/candidates/fused_kernel.h"
 #include "harness/candidates/host_reference.h"
-#include "harness/devices/chip_arithmetic.h"
 #include "harness/devices/host_memory.h"
+#include "kernels/machine/emulated/tensor_core/chip_arithmetic.h"
 #include "kernels/registry.h"
 
 namespace sparkbench {

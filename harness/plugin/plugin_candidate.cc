@@ -4,8 +4,8 @@
 
 #include <utility>
 
-#include "harness/devices/chip_arithmetic.h"
 #include "harness/plugin/plugin_plan.h"
+#include "kernels/machine/emulated/tensor_core/chip_arithmetic.h"
 #include "kernels/strided/pass_dropout.h"
 #include "results/record/safe_text.h"
 

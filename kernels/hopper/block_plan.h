@@ -1,9 +1,12 @@
 // How a block's warpgroups are divided, and what the configurations of all kernels share.
 #pragma once
 
+#include <type_traits>
+
 #include "kernels/tile/lazy_rows.h"
 #include "kernels/tile/m16n8k16_layout.h"
 #include "kernels/tile/probability_scale.h"
+#include "kernels/tile/walk.h"
 
 namespace sparkbench::hopper {
 
@@ -30,8 +33,10 @@ struct BlockPlan {
 template <int kColumns, bool kDropout, int kLeastColumns, Blocks kBlocks>
 struct WarpgroupConfig {
   static constexpr int kHeadDim = kColumns, kLeastHeadDim = kLeastColumns;
-  static constexpr bool kHasDropout = kDropout, kIsPacked = kBlocks == Blocks::kPacked;
-  static constexpr bool kIsSparse = kBlocks == Blocks::kSparse;
+  static constexpr bool kHasDropout = kDropout;
+  using Walk = std::conditional_t<
+      kBlocks == Blocks::kPacked, VarlenWalk,
+      std::conditional_t<kBlocks == Blocks::kSparse, BlockSparseWalk, DenseWalk>>;
   static constexpr bool kHasRuns = kBlocks == Blocks::kRuns;
   static constexpr int kMostVisits = 0, kMostTiles = 0;  // above 0 it carries dQ
   static constexpr bool kKeepsTileOrder = true;

@@ -181,7 +181,7 @@ void run_varlen(const std::vector<Step>& plan, const PlanRequest& request,
   for (const Step& step : plan) {
     if (step.instance == nullptr) {
       run_memset(step.zero);
-    } else if (!step.instance->is_packed) {
+    } else if (step.instance->blocks != BlockSource::kVarlen) {
       pass.run(step, shape_of(step));  // of the lists, or of rows
     } else {
       const WorkListParams list =
@@ -204,7 +204,7 @@ void run_sparse(const std::vector<Step>& plan, const PlanRequest& request,
                 const BackwardSample& sample, PassRun& pass) {
   const Step* listed = nullptr;  // the last step over lists
   for (const Step& step : plan) {
-    const bool is_listed = step.instance->is_sparse;
+    const bool is_listed = step.instance->blocks == BlockSource::kBlockSparse;
     if (is_listed) listed = &step;
     if (listed == nullptr) {
       pass.run(step, shape_of(step));

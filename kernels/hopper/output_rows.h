@@ -26,7 +26,7 @@ class OutputRows {
   SPARK_DEVICE OutputRows(Machine& machine, const SparseLists& lists, int head, int block_row,
                           int first_row, int seqlen)
       : machine_(machine), first_row_(first_row), seqlen_(seqlen) {
-    if constexpr (Config::kIsSparse) {
+    if constexpr (kIsSparse<Config>) {
       const int part = WalkOf<Config>::part_row(machine, lists, head);
       if (part != kNoPart) part_row_ = part + first_row - block_row;
     }
@@ -35,7 +35,7 @@ class OutputRows {
   SPARK_DEVICE bool is_owned(int row) const {
     return first_row_ + row < SPARK_PLANTED(kHopperLastRowNotStored, seqlen_, seqlen_ - 1);
   }
-  SPARK_DEVICE bool is_part() const { return Config::kIsSparse && part_row_ != kNoPart; }
+  SPARK_DEVICE bool is_part() const { return kIsSparse<Config> && part_row_ != kNoPart; }
   /// The row's index in the tensor, or among the splits' rows.
   SPARK_DEVICE int place(int row) const {
     if (is_part()) return part_row_ + row;

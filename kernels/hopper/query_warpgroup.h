@@ -8,6 +8,7 @@
 #include "kernels/hopper/output_rows.h"
 #include "kernels/hopper/tile/swizzled_panels.h"
 #include "kernels/tile/mask.h"
+#include "kernels/tile/walk.h"
 
 namespace sparkbench::hopper {
 
@@ -40,7 +41,7 @@ class QueryWarpgroup {
 
   /// The block's tile at `place`, as the warpgroup sees it.
   SPARK_DEVICE WalkedTile tile_at(int place) {
-    if constexpr (Config::kIsSparse) {
+    if constexpr (kIsSparse<Config>) {
       return load_listed_tile<Config>(machine_, params_, place, warpgroup_);
     } else {
       const Range rows = rows_of_warpgroup(), keys = mask_.keys_of_any(rows);
@@ -61,7 +62,7 @@ class QueryWarpgroup {
   /// tiles.
   SPARK_DEVICE Range uncut_keys() const {
     const Range rows = rows_of_warpgroup();
-    if (Config::kIsSparse || rows.begin >= mask_.seqlen_q) return {0, 0};
+    if (kIsSparse<Config> || rows.begin >= mask_.seqlen_q) return {0, 0};
     return SPARK_PLANTED(
         kKeysBehindEndVisible, mask_.keys_of_all(rows),
         (Range{mask_.keys_of_all(rows).begin,
@@ -74,7 +75,7 @@ class QueryWarpgroup {
   SPARK_DEVICE void mask(int place, const WalkedTile& tile, ScoresOf<kKeys>& scores) {
     constexpr int kKeySteps = kKeys / Config::Layout::kStepKeys;
     const auto hide = [&](int step, int i) { Config::Layout::hide(scores.score[0][step], i); };
-    if constexpr (Config::kIsSparse) {
+    if constexpr (kIsSparse<Config>) {
       static_assert(kKeys == Config::kBlockN, "lists tell of whole tiles");
       if (!tile.is_cut()) return;
       constexpr int kRowWords = Config::kBlockN / kSparseWordKeys;

@@ -7,6 +7,7 @@
 #include "kernels/hopper/block_plan.h"
 #include "kernels/hopper/copy_rows.h"
 #include "kernels/hopper/launch_params.h"
+#include "kernels/tile/walk.h"
 
 namespace sparkbench::hopper {
 
@@ -103,6 +104,6 @@ class PackedCopies {
 
 /// Producer warps, each of which arrives once at a barrier for a tile.
 template <class Config>
-inline constexpr int kLoaderWarps = Config::kIsPacked || Config::kLoaderDraws ? kWarpgroupWarps : 1;
+inline constexpr int kLoaderWarps = kIsVarlen<Config> || Config::kLoaderDraws ? kWarpgroupWarps : 1;
 
 }  // namespace sparkbench::hopper

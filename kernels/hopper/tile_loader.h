@@ -9,6 +9,7 @@
 #include "kernels/base/planted_fault.h"
 #include "kernels/hopper/stage_ring.h"
 #include "kernels/hopper/tile_copies.h"
+#include "kernels/tile/walk.h"
 
 namespace sparkbench::hopper {
 
@@ -69,7 +70,7 @@ class TileLoader {
     };
     // Waiting for each separately takes a register that varlen kernels lack; with many stages it
     // gains nothing.
-    constexpr bool kWaitsForBoth = Config::kIsPacked && Config::kStages > 3;
+    constexpr bool kWaitsForBoth = kIsVarlen<Config> && Config::kStages > 3;
     SPARK_UNLESS_PLANTED(kStageFilledEarly, wait(barriers.k_empty[place], passing_));
     if constexpr (kWaitsForBoth) wait(barriers.v_empty[place], passing_);
     load(params_.k, params_.k_map, tiles_.stage[place].k, barriers.k_full[place]);
@@ -125,7 +126,7 @@ template <Stays kStays, class Config, class Machine, class Params, class Run>
 SPARK_DEVICE void with_loader(Machine& machine, const Params& params, Run run) {
   const int loader_warp = machine.uniform(machine.warp()) - Config::kConsumerWarps;
   if (loader_warp >= kLoaderWarps<Config>) return;
-  using Copies = std::conditional_t<Config::kIsPacked, PackedCopies<Machine>, BoxCopies<Machine>>;
+  using Copies = std::conditional_t<kIsVarlen<Config>, PackedCopies<Machine>, BoxCopies<Machine>>;
   TileLoader<kStays, Config, Machine, Params, Copies> loader(machine, params,
                                                              Copies(machine, loader_warp));
   run(loader);

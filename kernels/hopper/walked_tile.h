@@ -4,13 +4,14 @@
 
 #include "kernels/hopper/block_plan.h"
 #include "kernels/tile/forward_block.h"
+#include "kernels/tile/walk.h"
 
 namespace sparkbench::hopper {
 
 /// The first key of the tile at `place`.
 template <class Config, class Machine>
 SPARK_DEVICE int first_key(Machine& machine, const ForwardParams& params, int place) {
-  if constexpr (Config::kIsSparse) {
+  if constexpr (kIsSparse<Config>) {
     const SparseTile* const tile = tile_of_place<Config::kBlockN>(params.sparse, place);
     return first_of_tile(load_of_list(machine, &tile->first));
   } else {

@@ -6,6 +6,7 @@
 
 #include "kernels/machine/mma_instruction.h"
 #include "kernels/problem/attention.h"
+#include "kernels/tile/block_source.h"
 
 namespace sparkbench {
 
@@ -30,8 +31,7 @@ struct KernelInstance {
   int head_dim;             // the most that it serves, by the products that it has
   int least_head_dim;       // the fewest, by zeros: as many unless it is padded
   bool has_dropout;
-  bool is_packed;            // for packed sequences (packed.h)
-  bool is_sparse;            // for patterns (mask/pattern/)
+  BlockSource blocks;
   int products;              // matrix products over all scores, of equal work; 0: none
   int threads;               // of a block
   int dynamic_shared_bytes;  // of a block

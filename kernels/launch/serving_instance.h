@@ -14,13 +14,6 @@ namespace sparkbench {
 /// Products a tile: forward; dK, dV and sums of dQ; dK and dV only; dQ only.
 inline constexpr int kForwardProducts = 2, kSummedProducts = 5, kKeyProducts = 4, kDqProducts = 3;
 
-/// How a launch's blocks find their place.
-enum class BlockSource {
-  kDense,        // one after the other
-  kVarlen,       // by a list that is made before the launch (kernels/varlen/)
-  kBlockSparse,  // by a pattern's lists (kernels/block_sparse/)
-};
-
 /// A row that asks a block for more shared memory than the device has is passed over. A dropout
 /// threshold of 0 drops nothing and takes a row without dropout.
 struct InstanceWish {
@@ -34,10 +27,11 @@ struct InstanceWish {
 
 inline bool serves(const KernelInstance& instance, const InstanceWish& wish) {
   const bool has_scores = instance.products > 0;
+  // A pattern's rows are those of a dense pass.
+  const bool is_by_rows = !has_scores && wish.blocks == BlockSource::kBlockSparse;
   return instance.pass() == wish.pass && instance.products == wish.products &&
          instance.accumulator == wish.accumulator && instance.serves(wish.problem.head_dim) &&
-         instance.is_packed == (wish.blocks == BlockSource::kVarlen) &&
-         (!has_scores || instance.is_sparse == (wish.blocks == BlockSource::kBlockSparse)) &&
+         instance.blocks == (is_by_rows ? BlockSource::kDense : wish.blocks) &&
          (!has_scores || instance.has_dropout == (wish.problem.dropout().threshold != 0)) &&
          static_cast<std::size_t>(instance.dynamic_shared_bytes) <= wish.shared_bytes_per_block;
 }

@@ -10,7 +10,7 @@
 
 #include "kernels/base/half.h"
 #include "kernels/machine/cuda_resources.h"
-#include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
+#include "kernels/machine/emulated/tensor_core/chip_arithmetic.h"
 #include "kernels/machine/mma_instruction.h"
 
 namespace sparkbench {
@@ -52,17 +52,12 @@ inline std::size_t count_different(const std::vector<Half>& a, const std::vector
   return different;
 }
 
-/// The profile of m8n8k4 on the current GPU.
-inline const ArithmeticProfile& native_profile() {
+/// The profile of an instruction on the current GPU, which has it.
+inline const ArithmeticProfile& native_profile(
+    MmaInstruction instruction = MmaInstruction::kM8n8k4) {
   cudaDeviceProp properties;
   CUDA_CHECK(cudaGetDeviceProperties(&properties, 0));
-  if (properties.major >= 8) return arithmetic_profile("fma884");
-  return arithmetic_profile(properties.minor >= 5 ? "turing" : "volta");
-}
-
-/// The same for an instruction.
-inline const ArithmeticProfile& native_profile(MmaInstruction instruction) {
-  return instruction == MmaInstruction::kM8n8k4 ? native_profile() : arithmetic_profile("hopper");
+  return *instruction_profile(instruction, 10 * properties.major + properties.minor);
 }
 
 /// Whether it runs on the current GPU as its own tensor cores have it.

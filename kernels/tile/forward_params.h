@@ -15,7 +15,7 @@ namespace sparkbench {
 /// their blocks then start first, and short ones fill the last wave.
 inline bool launches_last_tile_first(const KeyMask& mask) { return mask.grows(); }
 
-/// If Config::kIsPacked, the tensors are varlen (kernels/problem/packed.h). If Config::kIsSparse,
+/// If kIsVarlen<Config>, the tensors are varlen (kernels/problem/packed.h). If kIsSparse<Config>,
 /// the mask is a pattern.
 struct ForwardParams {
   ChunkedView<const Half> q, k, v;

@@ -24,7 +24,8 @@ namespace sparkbench {
 
 template <bool kDropout>
 struct TestForwardConfig {
-  static constexpr bool kHasDropout = kDropout, kIsPacked = false, kIsSparse = false;
+  static constexpr bool kHasDropout = kDropout;
+  using Walk = DenseWalk;
   static constexpr bool kKeepsTileOrder = true;
   static constexpr int kHeadDim = 64, kWarps = 4, kThreads = 128, kWarpRows = 16;
   static constexpr int kBlockM = kWarps * kWarpRows, kBlockN = 32;

@@ -3,11 +3,12 @@
 //   VarlenWalk        of many lengths, end to end: an item of work_list.h has both
 //   BlockSparseWalk   masked by a pattern: the lists of sparse_list.h have both
 // All three have the same members. `items` and `lists` are those of a launch's blocks, be they
-// blocks of rows or of keys.
+// blocks of rows or of keys. A Config names its policy: Config::Walk.
 #pragma once
 
 #include <type_traits>
 
+#include "kernels/tile/block_source.h"
 #include "kernels/tile/sparse_list.h"
 #include "kernels/tile/work_list.h"
 
@@ -21,6 +22,8 @@ struct WalkBlock {
 };
 
 struct DenseWalk {
+  static constexpr BlockSource kBlocks = BlockSource::kDense;
+
   /// Whether the block has work: a varlen grid is sized for the most blocks that there can be.
   template <class Machine>
   SPARK_DEVICE static bool has_work(Machine&, const WorkItem*) {
@@ -54,6 +57,8 @@ struct DenseWalk {
 };
 
 struct VarlenWalk : DenseWalk {
+  static constexpr BlockSource kBlocks = BlockSource::kVarlen;
+
   template <class Machine>
   SPARK_DEVICE static bool has_work(Machine& machine, const WorkItem* items) {
     return load_work_place(machine, items).first_row != kNoWork;
@@ -72,6 +77,8 @@ struct VarlenWalk : DenseWalk {
 
 /// Heads are grid axis x, and the list's blocks axis y.
 struct BlockSparseWalk : DenseWalk {
+  static constexpr BlockSource kBlocks = BlockSource::kBlockSparse;
+
   template <class Machine, class FirstRow>
   SPARK_DEVICE static WalkBlock locate(Machine& machine, const WorkItem*, const SparseLists& lists,
                                        FirstRow) {
@@ -89,14 +96,15 @@ struct BlockSparseWalk : DenseWalk {
   }
 };
 
-/// The policy of a kernel's Config.
 template <class Config>
-using WalkOf =
-    std::conditional_t<Config::kIsPacked, VarlenWalk,
-                       std::conditional_t<Config::kIsSparse, BlockSparseWalk, DenseWalk>>;
+using WalkOf = typename Config::Walk;
+template <class Config>
+inline constexpr bool kIsVarlen = WalkOf<Config>::kBlocks == BlockSource::kVarlen;
+template <class Config>
+inline constexpr bool kIsSparse = WalkOf<Config>::kBlocks == BlockSource::kBlockSparse;
 
 /// The mask of a block's sequence: loaded for varlen, else the launch's own.
 template <class Config>
-using SequenceMask = std::conditional_t<Config::kIsPacked, KeyMask, const KeyMask&>;
+using SequenceMask = std::conditional_t<kIsVarlen<Config>, KeyMask, const KeyMask&>;
 
 }  // namespace sparkbench

@@ -11,7 +11,7 @@ namespace sparkbench::volta {
 template <class Config>
 __device__ constexpr bool is_launched_here() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ == 750
-  return !Config::kIsPacked && !Config::kIsSparse;
+  return !kIsVarlen<Config> && !kIsSparse<Config>;
 #else
   return true;
 #endif

@@ -240,7 +240,7 @@ EmulationReport run_varlen(const std::vector<Step>& plan, const PlanRequest& req
   for (const Step& step : plan) {
     if (step.instance == nullptr) {
       run_memset(step.zero);
-    } else if (!step.instance->is_packed) {
+    } else if (step.instance->blocks != BlockSource::kVarlen) {
       pass.run(step, shape_of(step));  // of the lists
     } else {
       const bool is_sampled = !sample.is_everything();
@@ -264,7 +264,7 @@ EmulationReport run_sparse(const std::vector<Step>& plan, const PlanRequest& req
   for (const Step& step : plan) {
     if (step.instance == nullptr) {
       run_memset(step.zero);
-    } else if (step.instance->is_sparse) {
+    } else if (step.instance->blocks == BlockSource::kBlockSparse) {
       listed = &step;
       lists = &(*request.lists)[request.first_list + (step.instance->pass() == "bwd-dq" ? 1 : 0)];
       const Step* const rounding = find_step(plan, "bwd-round-dq");

@@ -46,7 +46,7 @@ struct RoundDqConfig
 /// A configuration for packed sequences (kernels/problem/packed.h).
 template <class Config>
 struct Packed : Config {
-  static constexpr bool kIsPacked = true;
+  using Walk = VarlenWalk;
   static constexpr bool kAsksForOffsetEarly = false;  // it is slower so
 };
 /// The same for a forward pass.
@@ -83,7 +83,7 @@ struct PackedBackward : Packed<Config> {
 /// A configuration for patterns (kernels/tile/sparse_list.h).
 template <class Config>
 struct Sparse : Config {
-  static constexpr bool kIsSparse = true;
+  using Walk = BlockSparseWalk;
   static constexpr bool kAsksForOffsetEarly = false;  // it is slower so
 };
 

@@ -171,7 +171,7 @@ void check(const KernelInstance& instance, const Problem& problem) {
   if (!instance.serves(problem.head_dim)) {
     refuse("head_dim " + std::to_string(problem.head_dim));
   }
-  if (problem.sparse && !instance.is_sparse) refuse("patterns");
+  if (problem.sparse && instance.blocks != BlockSource::kBlockSparse) refuse("patterns");
   const bool drops = problem.dropout().threshold != 0;
   const bool scores = instance.products > 0;
   if (scores && drops != instance.has_dropout) {
@@ -183,8 +183,15 @@ void check(const KernelInstance& instance, const Problem& problem) {
 
 InstanceLaunch launch_of(const KernelInstance& instance, const Problem& problem) {
   check(instance, problem);
-  if (instance.is_sparse) return sparse_launch(instance, problem);
-  return instance.is_packed ? packed_launch(instance, problem) : dense_launch(instance, problem);
+  switch (instance.blocks) {
+    case BlockSource::kDense:
+      return dense_launch(instance, problem);
+    case BlockSource::kVarlen:
+      return packed_launch(instance, problem);
+    case BlockSource::kBlockSparse:
+      return sparse_launch(instance, problem);
+  }
+  throw std::logic_error("no such source of blocks");
 }
 
 }  // namespace sparkbench::volta

@@ -23,8 +23,7 @@ constexpr double kRounding = 0.006;
 
 bool does_the_same(const KernelInstance& a, const KernelInstance& b) {
   return a.kernel() == b.kernel() && a.pass() == b.pass() && a.head_dim == b.head_dim &&
-         a.is_padded() == b.is_padded() && a.has_dropout == b.has_dropout &&
-         a.is_packed == b.is_packed && a.is_sparse == b.is_sparse &&
+         a.is_padded() == b.is_padded() && a.has_dropout == b.has_dropout && a.blocks == b.blocks &&
          a.short_window == b.short_window && a.relays_dq == b.relays_dq && a.products == b.products;
 }
 

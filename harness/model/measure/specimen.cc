@@ -183,7 +183,7 @@ Specimen specimen_of(const SassFunction& function, const KernelInstance& instanc
                      const Problem& problem, int block = 0) {
   const std::vector<BlockWork> works = works_of(instance, problem);
   const int launched = instance.relays_dq ? static_cast<int>(works.size()) - 1 - block : block;
-  const bool has_list = instance.is_packed || instance.is_sparse;
+  const bool has_list = instance.blocks != BlockSource::kDense;
   const std::array<int, 3> place = {launched, 0, 0}, in_list = {0, launched, 0};
   Specimen specimen{
       .work = works[static_cast<std::size_t>(block)],

@@ -139,7 +139,7 @@ std::vector<BlockWork> tiles_of_listed_keys(const KernelInstance& instance,
 }
 
 int most_parts(const KernelInstance& instance) {
-  const bool leaves_out = instance.is_sparse && instance.pass() == "fwd";
+  const bool leaves_out = instance.blocks == BlockSource::kBlockSparse && instance.pass() == "fwd";
   return leaves_out ? warps_of(instance) / kSchedulers * (instance.has_halves ? 2 : 1) : 1;
 }
 

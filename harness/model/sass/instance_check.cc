@@ -27,7 +27,7 @@ std::vector<std::string> misplaced_instances(std::span<const KernelInspection> k
       lines.push_back(fmt::format("sm_{} has no {}", sm, instance.id));
       continue;
     }
-    if (sm == kTuring && (instance.is_packed || instance.is_sparse)) continue;
+    if (sm == kTuring && instance.blocks != BlockSource::kDense) continue;
     const bool belongs = instance.products > 0 && is_native(instance.instruction, sm);
     if (belongs == (kernel->tensor_instructions > 0)) continue;
     lines.push_back(fmt::format("sm_{}: {} has {} tensor instructions, allowed: {}", sm,

@@ -63,7 +63,7 @@ TEST(InstanceCheck, AsksTuringForNoProductsOfWhatItNeverLaunches) {
   auto kernels = sound_build(75);
   for (KernelInspection& kernel : kernels) {
     const KernelInstance* const instance = find_kernel_instance(kernel.symbol);
-    if (instance->is_packed || instance->is_sparse) kernel.tensor_instructions = 0;
+    if (instance->blocks != BlockSource::kDense) kernel.tensor_instructions = 0;
   }
   EXPECT_EQ(misplaced_instances(kernels, 75), Lines{});
   for (KernelInspection& kernel : kernels) kernel.sm = 70;

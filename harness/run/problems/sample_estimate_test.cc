@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "harness/devices/chip_arithmetic.h"
 #include "harness/run/problems/check_plan.h"
 #include "kernels/machine/emulated/blocks/launch.h"
+#include "kernels/machine/emulated/tensor_core/chip_arithmetic.h"
 #include "kernels/mask/pattern/sparse_mask.h"
 #include "kernels/problem/tensors.h"
 #include "kernels/registry.h"

@@ -19,6 +19,7 @@
 #include "kernels/hopper/key_loader.h"
 #include "kernels/hopper/query_warpgroup.h"
 #include "kernels/tile/dropout.h"
+#include "kernels/tile/walk.h"
 
 namespace sparkbench::hopper {
 
@@ -45,7 +46,7 @@ class DqWarpgroup : public QueryWarpgroup<Config, Machine, BackwardParams> {
   SPARK_DEVICE void load_statistics() {
     const ForwardBlock& block = this->block_;
     const int rows =
-        Config::kIsPacked ? statistics_rows(this->mask_.seqlen_q) : this->params_.rows_per_head;
+        kIsVarlen<Config> ? statistics_rows(this->mask_.seqlen_q) : this->params_.rows_per_head;
 #pragma unroll
     for (int slot = 0; slot < 2; ++slot) {
       const int row = this->first_row_ + Config::Layout::row(this->machine_.lane(), slot);

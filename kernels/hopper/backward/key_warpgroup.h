@@ -6,6 +6,7 @@
 #include "kernels/hopper/backward/query_loader.h"
 #include "kernels/hopper/backward/transposed_dropout.h"
 #include "kernels/hopper/query_warpgroup.h"
+#include "kernels/tile/walk.h"
 
 namespace sparkbench::hopper {
 
@@ -77,7 +78,7 @@ class KeyWarpgroup {
   SPARK_DEVICE void mask(int place, const QueryTileAt& tile, Scores& s) {
     if (!tile.is_cut) return;
     const auto hide = [&](int step, int i) { Layout::hide(s.score[step], i); };
-    if constexpr (Config::kIsSparse) {
+    if constexpr (kIsSparse<Config>) {
       hide_unseen_keys(place, hide);
     } else {
       const Range keys{first_key_, first_key_ + kWarpRows};

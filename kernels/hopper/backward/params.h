@@ -9,6 +9,7 @@
 #include "kernels/hopper/launch_params.h"
 #include "kernels/hopper/output_rows.h"
 #include "kernels/tile/row_statistics.h"
+#include "kernels/tile/walk.h"
 
 namespace sparkbench::hopper {
 
@@ -76,7 +77,7 @@ struct BackwardParams : LaunchParams {
   SPARK_HD std::size_t query_tile(int batch, int sequence, int first_q, int head, int query) const {
     const auto batch_head = static_cast<std::uint32_t>(batch * heads + head);
     return query_tile(batch_head,
-                      Config::kIsPacked ? packed_statistics(first_q, sequence) + query : query);
+                      kIsVarlen<Config> ? packed_statistics(first_q, sequence) + query : query);
   }
   SPARK_HD std::size_t query_tile(std::uint32_t batch_head, int query) const {
     return static_cast<std::size_t>(batch_head) *

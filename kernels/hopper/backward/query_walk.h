@@ -6,6 +6,7 @@
 #include "kernels/hopper/backward/config.h"
 #include "kernels/hopper/backward/params.h"
 #include "kernels/tile/forward_block.h"
+#include "kernels/tile/walk.h"
 
 namespace sparkbench::hopper {
 
@@ -23,12 +24,12 @@ struct KeyBlock {
 
 template <class Config, class Machine>
 SPARK_DEVICE KeyBlock locate_keys(Machine& machine, const BackwardParams& params) {
-  if constexpr (Config::kIsPacked) {
+  if constexpr (kIsVarlen<Config>) {
     const WorkPlace place = load_work_place(machine, params.items);
     return {0, machine.block(0), place.first_row, place.sequence, place.first_q, place.first_k};
   }
   const int batch = machine.block(2);
-  if constexpr (Config::kIsSparse) {
+  if constexpr (kIsSparse<Config>) {
     // The lists of all heads have the same first rows.
     const int key_head = machine.block(0), head = key_head * params.groups.size;
     return {batch, key_head,
@@ -49,7 +50,7 @@ class QueryWalk {
 
   /// All tiles of the walk.
   SPARK_DEVICE int tiles() const {
-    if constexpr (Config::kIsSparse) {
+    if constexpr (kIsSparse<Config>) {
       int tiles = 0;
       for (int head = first_head(); head < end_head(); ++head) {
         tiles += places_of(head).size() / Config::kStep;
@@ -80,7 +81,7 @@ class QueryWalk {
   SPARK_DEVICE int first_head() const { return block_.key_head * params_.groups.size; }
   SPARK_DEVICE int end_head() const { return first_head() + params_.groups.size; }
   SPARK_DEVICE Range places_of(int head) const {
-    if constexpr (Config::kIsSparse) {
+    if constexpr (kIsSparse<Config>) {
       return places_of_block<Config::kStep>(machine_, params_.sparse, head);
     } else {
       const SequenceMask<Config> mask = mask_of_block<Config>(machine_, params_);
@@ -93,7 +94,7 @@ class QueryWalk {
   SPARK_DEVICE int first_place() const { return places_.begin / Config::kStep * Config::kStep; }
   SPARK_DEVICE void next_head() {
     ++head_;
-    if constexpr (Config::kIsSparse) {
+    if constexpr (kIsSparse<Config>) {
       if (head_ < end_head()) places_ = places_of(head_);
     }
     place_ = first_place();
@@ -116,7 +117,7 @@ struct QueryTileAt {
 };
 template <class Config, class Machine>
 SPARK_DEVICE QueryTileAt query_tile(Machine& machine, const BackwardParams& params, int place) {
-  if constexpr (Config::kIsSparse) {
+  if constexpr (kIsSparse<Config>) {
     const SparseTile* const tile = tile_of_place<Config::kStep>(params.sparse, place);
     const int first = load_of_list(machine, &tile->first);
     return {first_of_tile(first), is_cut_tile(first)};

@@ -25,6 +25,7 @@
 #include "kernels/hopper/forward/config.h"
 #include "kernels/hopper/forward/warpgroup.h"
 #include "kernels/hopper/key_loader.h"
+#include "kernels/tile/walk.h"
 
 namespace sparkbench::hopper {
 
@@ -94,7 +95,7 @@ SPARK_DEVICE void attend(ForwardWarpgroup<Config, Machine>& warp, StageRing<Conf
   const int end = place + kKeys * tile_count<Config>(keys), end_released = end - kKeys * kept;
   const auto is_released_at = [&](int at) { return !Config::kHasRuns || at < end_released; };
   for (; place < end; place += kKeys) {
-    if constexpr (!Config::kIsSparse) {
+    if constexpr (!kIsSparse<Config>) {
       // Consecutive full tiles: most of the time goes here, so nothing else is in this loop.
       for (; uncut.contains(
                Range{place, place + SPARK_PLANTED(kHopperCutTileAsWhole, kKeys, kKeys - 1)});

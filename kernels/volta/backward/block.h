@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "kernels/tile/walk.h"
 #include "kernels/volta/backward/config.h"
 #include "kernels/volta/backward/params.h"
 #include "kernels/volta/padding.h"
@@ -43,7 +44,7 @@ SPARK_DEVICE int relayed_block(Machine& machine, const BackwardParams& params) {
 /// queries would take registers that the loop lacks.
 template <class Config, class Machine>
 SPARK_DEVICE BackwardBlock locate_backward(Machine& machine, const BackwardParams& params) {
-  if constexpr (Config::kIsPacked) {
+  if constexpr (kIsVarlen<Config>) {
     WorkPlace place;
     WorkWalk walk;
     if constexpr (Config::kKeepsItem) {
@@ -67,7 +68,7 @@ SPARK_DEVICE BackwardBlock locate_backward(Machine& machine, const BackwardParam
             walk.end};
   }
   const int batch = machine.block(2);
-  if constexpr (Config::kIsSparse) {
+  if constexpr (kIsSparse<Config>) {
     const int key_head = machine.block(0);
     return {batch, key_head,
             load_of_list(machine, &params.sparse_keys.block(0, machine.block(1))->first_row),
@@ -132,7 +133,7 @@ SPARK_DEVICE BackwardBlock restore_place(Machine& machine, const BackwardParams&
 template <class Config, class Machine>
 SPARK_DEVICE Range queries_of_block(Machine& machine, const BackwardParams& params,
                                     const BackwardBlock& block) {
-  if constexpr (Config::kIsPacked) {
+  if constexpr (kIsVarlen<Config>) {
     const KeyMask mask = mask_of_keys<Config>(machine, params);
     return {least_of(mask.rows(block.first_key).begin, mask.seqlen_q), block.query_end};
   } else {
@@ -147,9 +148,9 @@ SPARK_DEVICE Range queries_of_block(Machine& machine, const BackwardParams& para
 template <class Config, class Machine>
 SPARK_DEVICE int query_end_of_block(Machine& machine, const BackwardParams& params,
                                     const BackwardBlock& block) {
-  if constexpr (Config::kIsPacked) {
+  if constexpr (kIsVarlen<Config>) {
     return block.query_end;
-  } else if constexpr (Config::kIsSparse) {
+  } else if constexpr (kIsSparse<Config>) {
     return params.query_end;
   } else {
     return queries_of_block<Config>(machine, params, block).end;
@@ -179,7 +180,7 @@ SPARK_DEVICE void load_queries(Machine& machine, const BackwardParams& params,
     staged.load_from_chunk(machine, machine.opaque(tensor.at_chunk(chunk)), apart, row, valid,
                            copies_last<Config, Staged>(machine, params));
   };
-  load(Config::kIsPacked ? block.first_q + row : row, tensor.row_stride());
+  load(kIsVarlen<Config> ? block.first_q + row : row, tensor.row_stride());
 }
 
 /// The rows of V that the step's P and dS overlaid, staged for reloading.

@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "kernels/tile/staged_rows.h"
+#include "kernels/tile/walk.h"
 #include "kernels/volta/backward/columns.h"
 #include "kernels/volta/backward/params.h"
 #include "kernels/volta/tile/grid_matmul.h"
@@ -69,8 +70,7 @@ struct BackwardShape {
   /// Whether tensors have some column of every 32 columns of dQ.
   static constexpr bool kHasEveryBlock = kLeastHeadDim > kHeadDim - 32;
   static constexpr bool kHasDropout = kDropout;
-  static constexpr bool kIsPacked = false;
-  static constexpr bool kIsSparse = false;
+  using Walk = DenseWalk;
   static constexpr int kShortWindow = 0;  // above 0 of short blocks: short_blocks.h
   static constexpr bool kComputesDq = kDq;
   static constexpr bool kRelaysDq = false;  // relay.h

@@ -4,6 +4,7 @@
 #include <type_traits>
 
 #include "kernels/tile/staged_rows.h"
+#include "kernels/tile/walk.h"
 #include "kernels/volta/backward/columns.h"
 #include "kernels/volta/tile/grid_matmul.h"
 #include "kernels/volta/tile/probability_tile.h"
@@ -42,8 +43,7 @@ struct BackwardDqConfig {
   static constexpr int kLeastHeadDim = kLeastHeadDimension;
   static constexpr bool kIsPadded = kLeastHeadDim < kHeadDim;
   static constexpr bool kHasDropout = kDropout;
-  static constexpr bool kIsPacked = false;
-  static constexpr bool kIsSparse = false;
+  using Walk = DenseWalk;
   static constexpr int kShortWindow = 0;  // above 0 of short blocks: short_blocks.h
   static constexpr bool kIsShort = kRows < backward_dq_rows(kHeadDim);
   static constexpr int kBlockM = kRows;

@@ -6,6 +6,7 @@
 #include "kernels/base/planted_fault.h"
 #include "kernels/tile/dropout.h"
 #include "kernels/tile/softmax_gradient.h"
+#include "kernels/tile/walk.h"
 #include "kernels/volta/backward/dq_walk.h"
 #include "kernels/volta/backward/kept_chunks.h"
 #include "kernels/volta/tile/statistics_rows.h"
@@ -66,7 +67,7 @@ class BackwardDqWarp : public DqWalk<Config, Machine> {
   /// Log-sum-exp and D of the lane's rows.
   SPARK_DEVICE void load_statistics(Rows& rows) {
     const std::uint32_t head_of_workspace =
-        Config::kIsPacked ? static_cast<std::uint32_t>(head()) : batch_head_;
+        kIsVarlen<Config> ? static_cast<std::uint32_t>(head()) : batch_head_;
 #pragma unroll
     for (int g = 0; g < Config::kScoreGroups; ++g) {
       sparkbench::load_statistics<Config::kAccumulator>(

@@ -42,7 +42,7 @@ class RangeDqWalk {
     all_seen_ = mask.keys_of_all(rows);
   }
   SPARK_DEVICE int head_of_block() const {
-    return Config::kIsPacked ? machine_.block(0) / kBlocksOfItem<Config> : machine_.block(1);
+    return kIsVarlen<Config> ? machine_.block(0) / kBlocksOfItem<Config> : machine_.block(1);
   }
   /// Recomputes the block's coordinates after the loop, where they are not kept through it.
   SPARK_DEVICE void restore_block() {}
@@ -155,7 +155,7 @@ class ListedDqWalk : public RangeDqWalk<Config, Machine> {
 };
 
 template <class Config, class Machine>
-using DqWalk = std::conditional_t<Config::kIsSparse, ListedDqWalk<Config, Machine>,
+using DqWalk = std::conditional_t<kIsSparse<Config>, ListedDqWalk<Config, Machine>,
                                   RangeDqWalk<Config, Machine>>;
 
 }  // namespace sparkbench::volta

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/tile/mask.h"
+#include "kernels/tile/walk.h"
 #include "kernels/volta/backward/block.h"
 
 namespace sparkbench::volta {
@@ -84,7 +85,7 @@ class BackwardPosition {
   /// S = -inf where the mask hides a key of a partial step.
   template <class Step>
   SPARK_DEVICE void hide(int place, Step& step) {
-    if constexpr (Config::kIsPacked) {
+    if constexpr (kIsVarlen<Config>) {
       const int first_query = params_.walk.query(place);
       if (block().seen_by_all.contains(Range{first_query, first_query + Config::kStep})) return;
     } else {
@@ -125,8 +126,8 @@ class BackwardPosition {
 
  private:
   /// Whether the block's place comes from a list, and registers have room for it.
-  static constexpr bool kHoldsBlock = (Config::kIsPacked && !Config::kKeepsItem) ||
-                                      (Config::kIsSparse && !Config::kKeepsPlace &&
+  static constexpr bool kHoldsBlock = (kIsVarlen<Config> && !Config::kKeepsItem) ||
+                                      (kIsSparse<Config> && !Config::kKeepsPlace &&
                                        !(Config::kBorrowsValues && Config::kComputesDq));
   BackwardBlock block_;
 };
@@ -188,7 +189,7 @@ class ListedPosition : public BackwardPosition<Config, Machine> {
 };
 
 template <class Config, class Machine>
-using PositionOf = std::conditional_t<Config::kIsSparse, ListedPosition<Config, Machine>,
+using PositionOf = std::conditional_t<kIsSparse<Config>, ListedPosition<Config, Machine>,
                                       BackwardPosition<Config, Machine>>;
 
 }  // namespace sparkbench::volta

@@ -2,6 +2,7 @@
 // kernels.
 #pragma once
 
+#include "kernels/tile/walk.h"
 #include "kernels/volta/backward/params.h"
 
 namespace sparkbench::volta {
@@ -29,7 +30,7 @@ inline constexpr int kBlocksOfItem = kWorkspaceBlock / Config::kBlockM;
 
 template <class Config, class Machine>
 SPARK_DEVICE QueryBlock locate_queries(Machine& machine, const BackwardParams& params) {
-  if constexpr (Config::kIsPacked) {
+  if constexpr (kIsVarlen<Config>) {
     const WorkPlace place = load_work_place(machine, params.query_items);
     const int part = machine.block(0) % kBlocksOfItem<Config>;
     return {0,
@@ -40,7 +41,7 @@ SPARK_DEVICE QueryBlock locate_queries(Machine& machine, const BackwardParams& p
             place.first_k,
             first_workspace_row(place.first_q, place.sequence)};
   }
-  if constexpr (Config::kIsSparse) {
+  if constexpr (kIsSparse<Config>) {
     const int head = machine.block(0), batch = machine.block(2);
     return {batch, head,
             load_of_list(machine, &params.sparse_queries.block(head, machine.block(1))->first_row),

@@ -2,6 +2,7 @@
 // costs 40 to 60 issue slots each, mostly outside MMA phases. For kernels that have the registers.
 #pragma once
 
+#include "kernels/tile/walk.h"
 #include "kernels/volta/backward/block.h"
 
 namespace sparkbench::volta {
@@ -20,7 +21,7 @@ class QueryCursor {
                                              query_end_of_block<Config>(machine, params, block)) -
                  row;
     const auto chunk = [&](const ChunkedView<const Half>& tensor) {
-      return tensor.chunk(block.batch, Config::kIsPacked ? block.first_q + row : row,
+      return tensor.chunk(block.batch, kIsVarlen<Config> ? block.first_q + row : row,
                           block.head(params, place)) +
              static_cast<std::uint32_t>(Staged::column_chunk(machine));
     };

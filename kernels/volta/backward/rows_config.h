@@ -1,6 +1,7 @@
 // Blocks of the row-wise backward kernels (rows.h), and their shared memory.
 #pragma once
 
+#include "kernels/tile/walk.h"
 #include "kernels/volta/tile/grid_matmul.h"
 #include "kernels/volta/tile/output_tile.h"
 
@@ -14,8 +15,7 @@ struct BackwardRowsShape {
   static constexpr int kHeadDim = kHeadDimension;
   static constexpr int kLeastHeadDim = kLeastHeadDimension;
   static constexpr bool kIsPadded = kLeastHeadDim < kHeadDim;
-  static constexpr bool kIsPacked = false;
-  static constexpr bool kIsSparse = false;
+  using Walk = DenseWalk;
   static constexpr int kBlockM = 64;
   static constexpr int kWarps = kBlockM / kGridRows;
   static constexpr int kThreads = 32 * kWarps;

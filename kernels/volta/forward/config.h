@@ -6,6 +6,7 @@
 #include "kernels/tile/probability_scale.h"
 #include "kernels/tile/softmax.h"
 #include "kernels/tile/staged_rows.h"
+#include "kernels/tile/walk.h"
 #include "kernels/volta/forward/cut_masks.h"
 #include "kernels/volta/forward/early_steps.h"
 #include "kernels/volta/tile/dense_tile.h"
@@ -69,8 +70,7 @@ struct ForwardConfig {
   static constexpr int kLeastHeadDim = kLeastHeadDimension;
   static constexpr bool kIsPadded = kLeastHeadDim < kHeadDim;
   static constexpr bool kHasDropout = kDropout;
-  static constexpr bool kIsPacked = false;
-  static constexpr bool kIsSparse = false;
+  using Walk = DenseWalk;
   static constexpr int kShortWindow = 0;  // above 0 of short blocks: short_blocks.h
   static constexpr int kWarps = kBlockWarps;
   static constexpr int kThreads = 32 * kWarps;

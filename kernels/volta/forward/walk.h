@@ -240,7 +240,7 @@ class ListedKeys : public DenseKeys<Config, Machine> {
 
 template <class Config, class Machine>
 using KeyWalk = std::conditional_t<
-    Config::kIsPacked, VarlenKeys<Config, Machine>,
-    std::conditional_t<Config::kIsSparse, ListedKeys<Config, Machine>, DenseKeys<Config, Machine>>>;
+    kIsVarlen<Config>, VarlenKeys<Config, Machine>,
+    std::conditional_t<kIsSparse<Config>, ListedKeys<Config, Machine>, DenseKeys<Config, Machine>>>;
 
 }  // namespace sparkbench::volta

@@ -17,6 +17,7 @@ struct ArithmeticProfile {
   bool has_m16n8k8;
   bool has_m16n8k16;
   bool has_wgmma = false;
+  int first_sm = 0;  // compute capability of the first tensor cores that have it; 0: none
 };
 
 /// All profiles:

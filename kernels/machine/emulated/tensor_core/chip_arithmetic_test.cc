@@ -1,4 +1,4 @@
-#include "harness/devices/chip_arithmetic.h"
+#include "kernels/machine/emulated/tensor_core/chip_arithmetic.h"
 
 #include <gtest/gtest.h>
 
@@ -11,6 +11,7 @@ TEST(ChipArithmetic, IsThatOfTheGeneration) {
   EXPECT_EQ(tensor_core_profile(75).name, "turing");
   EXPECT_EQ(tensor_core_profile(86).name, "ampere");
   EXPECT_EQ(tensor_core_profile(90).name, "hopper");
+  EXPECT_EQ(tensor_core_profile(120).name, "hopper");
 }
 
 TEST(ChipArithmetic, OfAnInstructionIsItsTensorCores) {

@@ -1,11 +1,13 @@
-#include "harness/devices/chip_arithmetic.h"
+#include "kernels/machine/emulated/tensor_core/chip_arithmetic.h"
 
 namespace sparkbench {
 
 const ArithmeticProfile& tensor_core_profile(int sm) {
-  if (sm < 75) return arithmetic_profile("volta");
-  if (sm < 80) return arithmetic_profile("turing");
-  return arithmetic_profile(sm < 90 ? "ampere" : "hopper");
+  const ArithmeticProfile* newest = &arithmetic_profiles().front();
+  for (const ArithmeticProfile& profile : arithmetic_profiles()) {
+    if (profile.first_sm <= sm && profile.first_sm > newest->first_sm) newest = &profile;
+  }
+  return *newest;
 }
 
 const ArithmeticProfile* instruction_profile(MmaInstruction instruction, int sm) {
