@@ -35,21 +35,22 @@ std::uint64_t most_bytes(const AttentionKernel& kernel, PlanRequest request, Pas
   return most;
 }
 
-/// A pass of a problem that is not run as strided views.
-EmulationReport emulate_whole(const AttentionKernel& kernel, const PlanRequest& request,
-                              const EmulationOptions& options, const BackwardSample& sample) {
+/// On the emulated machine, whatever the mask.
+EmulationReport emulate_request(const AttentionKernel& kernel, const PlanRequest& request,
+                                const EmulationOptions& options, const BackwardSample& sample) {
+  const Problem& problem = request.problem;
+  const Pass pass = request.forward != nullptr ? Pass::kForward : Pass::kBackward;
   PlanRequest made = for_emulated_device(request, options);
-  PatternLists lists;
-  if (request.problem.sparse && kernel.listed_instances != nullptr) {
-    const Pass pass = request.forward != nullptr ? Pass::kForward : Pass::kBackward;
-    add_lists(kernel, request.problem, pass, request.is_deterministic, lists);
-    made.lists = &lists;
+  if (!problem.sparse || kernel.listed_instances == nullptr) {
+    return kernel.emulate(made, options, sample);
   }
-  return kernel.emulate(made, options, sample);
-}
-
-bool has_views(const AttentionKernel& kernel, const Problem& problem) {
-  return kernel.listed_instances != nullptr && has_mask_passes(problem);
+  const PatternLists lists = sparse_lists(kernel, problem, pass, request.is_deterministic);
+  made.lists = &lists;
+  if (!has_mask_passes(problem)) return kernel.emulate(made, options, sample);
+  return emulate_views(made, options, sample,
+                       [&](const PlanRequest& of_view, const BackwardSample& own) {
+                         return kernel.emulate(of_view, options, own);
+                       });
 }
 
 BackwardSample sample_of(std::span<const SampleTile> tiles) {
@@ -92,26 +93,14 @@ std::uint64_t packed_workspace_bytes(const AttentionKernel& kernel, const Proble
 EmulationReport emulate_forward(const AttentionKernel& kernel, const Problem& problem,
                                 const ForwardTensors& tensors, const EmulationOptions& options,
                                 std::span<const SampleTile> tiles) {
-  const auto whole = [&](const Problem& of, const ForwardTensors& tensors_of,
-                         std::span<const SampleTile> tiles_of) {
-    return emulate_whole(kernel, forward_request(of, tensors_of), options, sample_of(tiles_of));
-  };
-  return has_views(kernel, problem)
-             ? emulate_passes_forward(problem, tensors, options, tiles, whole)
-             : whole(problem, tensors, tiles);
+  return emulate_request(kernel, forward_request(problem, tensors), options, sample_of(tiles));
 }
 
 EmulationReport emulate_backward(const AttentionKernel& kernel, const Problem& problem,
                                  const BackwardTensors& tensors, const EmulationOptions& options,
                                  bool is_deterministic, const BackwardSample& sample) {
-  const auto whole = [&](const Problem& of, const BackwardTensors& tensors_of,
-                         const BackwardSample& of_sample) {
-    return emulate_whole(kernel, backward_request(of, tensors_of, is_deterministic), options,
-                         of_sample);
-  };
-  return has_views(kernel, problem)
-             ? emulate_passes_backward(problem, tensors, options, sample, whole)
-             : whole(problem, tensors, sample);
+  return emulate_request(kernel, backward_request(problem, tensors, is_deterministic), options,
+                         sample);
 }
 
 EmulationReport emulate_packed_forward(const AttentionKernel& kernel, const Problem& packed,
@@ -120,7 +109,7 @@ EmulationReport emulate_packed_forward(const AttentionKernel& kernel, const Prob
                                        std::span<const SampleTile> tiles) {
   PlanRequest request = forward_request(packed, tensors);
   request.lengths = &lengths;
-  return emulate_whole(kernel, request, options, sample_of(tiles));
+  return emulate_request(kernel, request, options, sample_of(tiles));
 }
 
 EmulationReport emulate_packed_backward(const AttentionKernel& kernel, const Problem& packed,
@@ -130,7 +119,7 @@ EmulationReport emulate_packed_backward(const AttentionKernel& kernel, const Pro
                                         const BackwardSample& sample) {
   PlanRequest request = backward_request(packed, tensors, is_deterministic);
   request.lengths = &lengths;
-  return emulate_whole(kernel, request, options, sample);
+  return emulate_request(kernel, request, options, sample);
 }
 
 }  // namespace sparkbench
