@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <memory>
+#include <vector>
 
 #include "kernels/block_sparse/pattern_parts.h"
 #include "kernels/launch/run_emulated.h"
@@ -41,6 +43,14 @@ EmulationReport emulate_request(const AttentionKernel& kernel, const PlanRequest
   const Problem& problem = request.problem;
   const Pass pass = request.forward != nullptr ? Pass::kForward : Pass::kBackward;
   PlanRequest made = for_emulated_device(request, options);
+  std::shared_ptr<const MaskTables> tables;
+  std::vector<std::byte> table_memory;
+  if (kernel.tables != nullptr) {
+    tables = kernel.tables(problem, pass);
+    table_memory = tables->bytes();
+    made.tables = tables.get();
+    made.table_memory = table_memory.data();
+  }
   if (!problem.sparse || kernel.listed_instances == nullptr) {
     return kernel.emulate(made, options, sample);
   }
@@ -74,10 +84,10 @@ PatternLists sparse_lists(const AttentionKernel& kernel, const Problem& problem,
 }
 
 std::uint64_t workspace_bytes(const AttentionKernel& kernel, const Problem& problem, Pass pass,
-                              bool is_deterministic) {
-  if (kernel.chain.workspace_bytes != nullptr) return kernel.chain.workspace_bytes(problem, pass);
+                              bool is_deterministic, const MaskTables* tables) {
   PlanRequest request{problem, 0};
   request.is_deterministic = is_deterministic;
+  request.tables = tables;
   return most_bytes(kernel, request, pass);
 }
 
