@@ -16,6 +16,7 @@
 #include "reference/cublas/unfused_part.h"
 #include "results/record/case_record.h"
 
+struct CUstream_st;
 struct cublasContext;
 
 namespace sparkbench {

@@ -12,7 +12,6 @@
 #include "harness/devices/emulated_pass.h"
 #include "kernels/block_sparse/pattern_lists.h"
 #include "kernels/jit/device_sights.h"
-#include "kernels/launch/prepared_chain.h"
 #include "kernels/launch/run_gpu.h"
 #include "kernels/machine/emulated/tensor_core/chip_arithmetic.h"
 #include "kernels/strided/kernel_passes.h"
@@ -36,11 +35,10 @@ Support FusedKernel::supports(const Problem& problem, Pass pass) const {
                     kernel_.name, traits.name, device_.sm / 10, device_.sm % 10,
                     emulated_device_between(traits.first_sm, traits.last_sm))};
   }
-  const bool is_chain = kernel_.chain.prepare != nullptr;
   const Support support = kernel_.supports(problem.lengths ? problem.packed() : problem, device_,
                                            problem.lengths != nullptr);
   if (!support) return {fmt::format("{} does not support {}", kernel_.name, support.why_not)};
-  if (!device_.is_emulated && !is_chain && !kernel_.has_gpu_code) {
+  if (!device_.is_emulated && !kernel_.has_gpu_code) {
     return {fmt::format("{} runs on emulated devices only", kernel_.name)};
   }
   if (pass != Pass::kForward && !kernel_.has_backward()) {
@@ -51,9 +49,18 @@ Support FusedKernel::supports(const Problem& problem, Pass pass) const {
 
 std::uint64_t FusedKernel::workspace_bytes(const Problem& problem, Pass pass,
                                            bool is_deterministic) const {
-  return problem.lengths ? packed_workspace_bytes(kernel_, problem.packed(), problem.batch, pass,
-                                                  is_deterministic)
-                         : sparkbench::workspace_bytes(kernel_, problem, pass, is_deterministic);
+  if (kernel_.tables == nullptr) return plan_bytes(problem, pass, is_deterministic, nullptr);
+  if (!supports(problem, pass)) return 0;  // it is not computed
+  const std::shared_ptr<const MaskTables> tables = kernel_.tables(problem, pass);
+  return plan_bytes(problem, pass, is_deterministic, tables.get()) + tables->bytes().size();
+}
+
+std::uint64_t FusedKernel::plan_bytes(const Problem& problem, Pass pass, bool is_deterministic,
+                                      const MaskTables* tables) const {
+  return problem.lengths
+             ? packed_workspace_bytes(kernel_, problem.packed(), problem.batch, pass,
+                                      is_deterministic)
+             : sparkbench::workspace_bytes(kernel_, problem, pass, is_deterministic, tables);
 }
 
 const ArithmeticProfile& FusedKernel::arithmetic() const {
@@ -102,21 +109,32 @@ RunOutcome FusedKernel::run_on_host(const HostWork& work) const {
 }
 
 /// Plans the passes here, outside the timed pass: they run one after the other and share a
-/// workspace. A pattern's block lists are built and copied, too.
-Prepared FusedKernel::prepare_plan(const GpuWork& work) const {
+/// workspace. A pattern's block lists, or a mask's tables, are built and copied, too.
+Prepared FusedKernel::prepare(const GpuWork& work) const {
   const bool is_deterministic = work.options.is_deterministic;
   const bool is_forward = work.options.pass == Pass::kForward;
   const Problem problem = work.problem.lengths ? work.problem.packed() : work.problem;
   Problem seen = work.problem;
-  if (seen.sparse) seen.sparse = with_device_sights(seen.sparse).mask;
+  const bool has_lists = seen.sparse && kernel_.listed_instances != nullptr;
+  if (has_lists) seen.sparse = with_device_sights(seen.sparse).mask;
+  const Pass passes = is_forward ? Pass::kForward : Pass::kForwardBackward;
+  std::shared_ptr<const MaskTables> tables;
+  if (kernel_.tables != nullptr) tables = kernel_.tables(problem, passes);
   Prepared prepared;
-  prepared.workspace_bytes =
-      workspace_bytes(seen, is_forward ? Pass::kForward : Pass::kForwardBackward, is_deterministic);
+  prepared.workspace_bytes = plan_bytes(seen, passes, is_deterministic, tables.get());
   const std::shared_ptr<void> workspace = work.allocate(prepared.workspace_bytes);
+  std::shared_ptr<void> table_memory;
+  if (tables != nullptr) {
+    const std::vector<std::byte> bytes = tables->bytes();
+    table_memory = work.upload(bytes);
+    prepared.workspace_bytes += bytes.size();
+  }
   const auto plan = [&](PlanRequest request, Pass pass) {
-    std::vector<std::shared_ptr<const void>> kept{workspace};
+    std::vector<std::shared_ptr<const void>> kept{workspace, table_memory};
+    request.tables = tables.get();
+    request.table_memory = table_memory.get();
     if (work.problem.lengths) request.lengths = &work.lengths;
-    if (seen.sparse) {
+    if (has_lists) {
       const auto lists =
           std::make_shared<const PatternLists>(sparse_lists(kernel_, seen, pass, is_deterministic));
       std::vector<std::byte> bytes(lists->bytes());
@@ -135,29 +153,6 @@ Prepared FusedKernel::prepare_plan(const GpuWork& work) const {
   prepared.backward =
       plan(backward_request(problem, work.backward, is_deterministic), Pass::kBackward);
   return prepared;
-}
-
-/// Builds and copies the mask's rows here, outside the timed pass, like a pattern's lists.
-Prepared FusedKernel::prepare_chain(const GpuWork& work) const {
-  const Pass pass = work.options.pass;
-  const std::shared_ptr<const PreparedChain> chain = kernel_.chain.prepare(work.problem, pass);
-  const std::vector<std::byte> tables = chain->tables();
-  Prepared prepared;
-  prepared.workspace_bytes = chain->kept_bytes() + tables.size();
-  const std::shared_ptr<void> kept = work.allocate(chain->kept_bytes());
-  const std::shared_ptr<void> memory = work.upload(tables);
-  prepared.forward = [chain, tensors = work.forward, kept, memory, stream = work.stream] {
-    chain->launch_forward(tensors, kept.get(), memory.get(), stream);
-  };
-  if (pass == Pass::kForward) return prepared;
-  prepared.backward = [chain, tensors = work.backward, kept, memory, stream = work.stream] {
-    chain->launch_backward(tensors, kept.get(), memory.get(), stream);
-  };
-  return prepared;
-}
-
-Prepared FusedKernel::prepare(const GpuWork& work) const {
-  return kernel_.chain.prepare != nullptr ? prepare_chain(work) : prepare_plan(work);
 }
 
 }  // namespace sparkbench

@@ -23,8 +23,9 @@ class FusedKernel : public Candidate {
   Prepared prepare(const GpuWork& work) const override;
 
  private:
-  Prepared prepare_plan(const GpuWork& work) const;
-  Prepared prepare_chain(const GpuWork& work) const;
+  /// The workspace of its plan, without lists and tables of the mask.
+  std::uint64_t plan_bytes(const Problem& problem, Pass pass, bool is_deterministic,
+                           const MaskTables* tables) const;
 
   const AttentionKernel& kernel_;
   KernelDevice device_;

@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
+#include "kernels/mask/pattern/sparse_mask.h"
 #include "kernels/problem/sequence_lengths.h"
 #include "kernels/registry.h"
 
@@ -68,6 +70,17 @@ TEST(FusedKernel, MayHaveNoPackedSequences) {
   EXPECT_EQ(kernel.supports(problem, Pass::kForward).why_not,
             "acsr-unfused does not support sequences of several lengths");
   EXPECT_EQ(kernel.workspace_bytes(problem, Pass::kForwardBackward, false), 0u);
+}
+
+TEST(FusedKernel, HasAMasksTablesInItsWorkspace) {
+  const FusedKernel kernel(kernel_named("acsr-unfused"), kV100);
+  Problem problem{.heads = 4, .seqlen_q = 128, .seqlen_k = 64, .head_dim = 64};
+  const std::uint64_t values = 4 * 128 * 64 * 2, rows = 128 * 16, blocks = 32, keys = 32;
+  EXPECT_EQ(kernel.workspace_bytes(problem, Pass::kForward, false), values + rows + blocks);
+  EXPECT_EQ(kernel.workspace_bytes(problem, Pass::kForwardBackward, false),
+            2 * values + rows + blocks + keys);
+  problem.sparse = make_sparse_mask("sink:2+window:4", 128, 64);
+  EXPECT_EQ(kernel.workspace_bytes(problem, Pass::kForward, false), 0u);
 }
 
 TEST(FusedKernel, IsDeclinedByAGpuItCannotUse) {

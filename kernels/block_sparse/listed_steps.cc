@@ -41,7 +41,7 @@ const SparseTileLists& ListedBlocks::lists() const { return (*request_.lists)[li
 
 int ListedBlocks::part_rows() const {
   return request_.lists != nullptr ? lists().part_rows()
-                                   : rows_of_parts(mask_, list_kind_of(instance_)).stored;
+                                   : rows_of_parts(mask_, list_kind_of(instance_));
 }
 
 SparseLists ListedBlocks::at_launch() const {

@@ -63,16 +63,43 @@ std::array<int, 3> merge_grid(const RowsOfHeads& rows) {
   return {MergeBlocks{rows.heads}.count(rows.seqlen), 1, rows.batch};
 }
 
+std::uint64_t row_count(const RowsOfHeads& rows) {
+  return static_cast<std::uint64_t>(rows.batch) * static_cast<std::uint64_t>(rows.heads) *
+         static_cast<std::uint64_t>(rows.seqlen);
+}
+
+MemoryPart lse_part(const float* lse, const RowsOfHeads& rows) {
+  return {"lse of a pass", lse, row_count(rows) * sizeof(float)};
+}
+
+/// The contiguous result of a pass after the first.
+template <class Params>
+MemoryPart pass_part(const char* name, const Params& params, int index, const RowsOfHeads& rows) {
+  const auto chunks = static_cast<std::uint64_t>(params.head_chunks);
+  return {name, params.more[index].first, row_count(rows) * chunks * kChunkHalves * sizeof(Half)};
+}
+
 }  // namespace
 
 Step merge_passes_step(const MergeParams& params, const RowsOfHeads& rows) {
-  return step_of(kMergePasses, merge_grid(rows), params);
+  Step step = step_of(kMergePasses, merge_grid(rows), params);
+  for (int i = 0; i < params.passes; ++i) {
+    step.reads.push_back(lse_part(params.lse[i], rows));
+    if (i > 0) step.reads.push_back(pass_part("o of a pass", params, i - 1, rows));
+  }
+  return step;
 }
 Step gather_lse_step(const GatherParams& params, const RowsOfHeads& rows) {
-  return step_of(kGatherLse, grid_of(kGatherLse, rows), params);
+  Step step = step_of(kGatherLse, grid_of(kGatherLse, rows), params);
+  step.writes = {lse_part(params.lse, rows)};
+  return step;
 }
 Step sum_gradients_step(const SumParams& params, const RowsOfHeads& rows) {
-  return step_of(kSumGradients, merge_grid(rows), params);
+  Step step = step_of(kSumGradients, merge_grid(rows), params);
+  for (int i = 0; i < params.parts; ++i) {
+    step.reads.push_back(pass_part("gradients of a pass", params, i, rows));
+  }
+  return step;
 }
 Step merge_parts_step(const MergePartsParams& params, const RowsOfHeads& rows) {
   return step_of(kMergeParts, grid_of(kMergeParts, rows), params);

@@ -31,24 +31,23 @@ std::vector<int> parts_of(const std::vector<TilePlan>& plans, const SparseListKi
   return std::vector<int>(static_cast<std::size_t>(plans.front().row_tiles()), 1);
 }
 
-RowsOfParts rows_of(const std::vector<int>& parts, const SparseListKind& kind) {
-  std::int64_t shared = 0, stored = 0;
+/// The rows that splits store.
+int rows_of(const std::vector<int>& parts, const SparseListKind& kind) {
+  std::int64_t stored = 0;
   for (const int of_block : parts) {
-    if (of_block == 1) continue;
-    shared += kind.block_rows;
-    stored += std::int64_t{of_block} * kind.block_rows;
+    if (of_block > 1) stored += std::int64_t{of_block} * kind.block_rows;
   }
   if (stored > std::numeric_limits<int>::max()) {
     throw std::invalid_argument("the pattern has more than 2^31 rows that are stored in parts");
   }
-  return {static_cast<int>(shared), static_cast<int>(stored)};
+  return static_cast<int>(stored);
 }
 
 }  // namespace
 
-RowsOfParts rows_of_parts(const SparseMask& mask, const SparseListKind& kind) {
-  if (!kind.splits) return {};
-  return mask.plan_facts->parts({kind.is_of_keys, kind.block_rows, kind.step}, [&] {
+int rows_of_parts(const SparseMask& mask, const SparseListKind& kind) {
+  if (!kind.splits) return 0;
+  return mask.plan_facts->split_rows({kind.is_of_keys, kind.block_rows, kind.step}, [&] {
     return rows_of(parts_of(plans_of(mask, kind), kind), kind);
   });
 }

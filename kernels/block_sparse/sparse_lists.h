@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/mask/pattern/plan_facts.h"
 #include "kernels/mask/pattern/zone.h"
 #include "kernels/tile/sparse_list.h"
 
@@ -26,7 +25,7 @@ struct SparseListKind {
 
 /// The split rows of each head, as SparseTileLists::part_rows(). Cached in the mask, because it
 /// needs the plan: without `sights` the host evaluates all pairs of an expression for it.
-RowsOfParts rows_of_parts(const SparseMask& mask, const SparseListKind& kind);
+int rows_of_parts(const SparseMask& mask, const SparseListKind& kind);
 
 /// Blocks that visit most, over all heads, come first. Mask bits are words of 32 keys; a tile has a
 /// multiple of 32. Partial tiles with equal bits share them. Uses the mask's device block mask
@@ -58,7 +57,7 @@ class SparseTileLists {
   /// splits' results.
   const std::vector<SparseSplit>& splits() const { return splits_; }
   const SparseSplit* splits_at(const void* memory) const;
-  int part_rows() const { return part_rows_.stored; }
+  int part_rows() const { return part_rows_; }
 
  private:
   /// Which split of a block, and where its results begin.
@@ -77,7 +76,7 @@ class SparseTileLists {
   }
 
   int unions_, blocks_of_head_;
-  RowsOfParts part_rows_;
+  int part_rows_;
   std::vector<SparseBlock> blocks_;
   std::vector<SparseTile> tiles_;
   std::vector<SparseSplit> splits_;

@@ -124,7 +124,7 @@ TEST(SparseLists, ShareTilesOfLongBlocksEvenly) {
     EXPECT_EQ(split.first_row, 0);
     EXPECT_EQ(split.parts, 2);
     EXPECT_EQ(lists.part_rows(), split.parts * kind.block_rows);
-    EXPECT_EQ(rows_of_parts(*mask, kind).stored, lists.part_rows());
+    EXPECT_EQ(rows_of_parts(*mask, kind), lists.part_rows());
     EXPECT_EQ(lists.blocks_of_head(), 4096 / 128 + 1);
     std::vector<int> rows;
     for (int i = 0; i < lists.blocks_of_head(); ++i) {
@@ -147,7 +147,7 @@ TEST(SparseLists, ShareBlocksOfExpressionsAlike) {
   const auto mask = make_sparse_mask("where:q<16||k<16||(q-k<64&&k-q<64)", 4096, 4096);
   const auto zones = make_sparse_mask("longformer:63:16", 4096, 4096);
   for (const SparseListKind& kind : {kForward, SparseListKind{true, 128, 32}}) {
-    EXPECT_EQ(rows_of_parts(*mask, kind).stored, 2 * kind.block_rows);
+    EXPECT_EQ(rows_of_parts(*mask, kind), 2 * kind.block_rows);
     const SparseTileLists lists(*mask, kind), of_zones(*zones, kind);
     EXPECT_EQ(lists.part_rows(), 2 * kind.block_rows);
     ASSERT_EQ(lists.blocks_of_head(), of_zones.blocks_of_head());

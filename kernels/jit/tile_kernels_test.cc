@@ -95,8 +95,8 @@ TEST(TileKernels, MakeTheHostsParts) {
   mask.sights = std::make_shared<KernelSights>(mask.pattern, source);
   mask.plan_facts = std::make_shared<PlanFacts>();
   for (const SparseListKind& kind : {SparseListKind{false, 128, 64}, {true, 128, 32}}) {
-    EXPECT_EQ(rows_of_parts(mask, kind).stored, 2 * 128);
-    EXPECT_EQ(rows_of_parts(mask, kind).shared, rows_of_parts(on_host, kind).shared);
+    EXPECT_EQ(rows_of_parts(mask, kind), 2 * 128);
+    EXPECT_EQ(rows_of_parts(on_host, kind), 2 * 128);
     EXPECT_EQ(bytes_of(SparseTileLists(mask, kind)), bytes_of(SparseTileLists(on_host, kind)));
   }
 }

@@ -3,11 +3,11 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "kernels/base/sample.h"
 #include "kernels/launch/plan.h"
@@ -15,11 +15,7 @@
 #include "kernels/problem/packed.h"
 #include "kernels/problem/tensors.h"
 
-struct CUstream_st;
-
 namespace sparkbench {
-
-class PreparedChain;  // kernels/launch/prepared_chain.h
 
 struct EmulationOptions;  // kernels/machine/emulated/blocks/launch.h
 struct EmulationReport;
@@ -38,16 +34,6 @@ struct Support {
   explicit operator bool() const { return why_not.empty(); }
 };
 
-/// A chain of kernels that keeps its scores in memory, so that a forward pass has a workspace, too:
-/// launched by this instead of a plan, whatever the mask.
-struct ChainFunctions {
-  /// For the current GPU, and for backward passes unless `pass` is a forward one. Throws
-  /// std::invalid_argument for what is not supported.
-  std::shared_ptr<const PreparedChain> (*prepare)(const Problem& problem, Pass pass);
-  /// Bytes of its intermediates and of its tables of the mask. Saturates at 2^64 - 1.
-  std::uint64_t (*workspace_bytes)(const Problem& problem, Pass pass);
-};
-
 /// A forward kernel and, if there is one, the backward kernel that recomputes its scores.
 struct AttentionKernel {
   std::string_view name;
@@ -59,10 +45,14 @@ struct AttentionKernel {
   /// or not.
   Support (*supports)(const Problem& problem, const KernelDevice& device, bool is_varlen);
 
-  /// The launches of a pass: null for a kernel that no GPU runs, and for a chain. With a pattern
-  /// the request has its lists (kernels/strided/kernel_passes.h). Throws std::invalid_argument for
-  /// what is not supported.
+  /// The launches of a pass: null for a kernel that no GPU runs. With a pattern the request has its
+  /// lists (kernels/strided/kernel_passes.h). Throws std::invalid_argument for what is not
+  /// supported.
   std::vector<Step> (*plan)(const PlanRequest& request, Workspace& workspace) = nullptr;
+  /// Of a kernel that keeps its scores in memory. The tables of a backward pass serve its forward
+  /// pass, too, which must have run in the same workspace. Throws std::invalid_argument for a mask
+  /// that it does not take. Null for a fused kernel.
+  std::shared_ptr<const MaskTables> (*tables)(const Problem& problem, Pass pass) = nullptr;
   bool has_gpu_code = false;  // in this build, which plan_on_gpu() (run_gpu.h) is for
   bool is_forward_only = false;
 
@@ -76,7 +66,6 @@ struct AttentionKernel {
   /// kernel without lists.
   std::vector<const KernelInstance*> (*listed_instances)(const PlanRequest& request,
                                                          Pass pass) = nullptr;
-  ChainFunctions chain = {};  // null for a fused kernel
   /// Whether fused kernels are compared with it. A baseline runs only if it is named.
   bool is_baseline = false;
 

@@ -5,11 +5,11 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <optional>
-#include <type_traits>
+#include <utility>
 #include <vector>
 
+#include "kernels/launch/plan.h"
 #include "kernels/problem/tensors.h"
 
 namespace sparkbench {
@@ -57,12 +57,20 @@ inline ForwardTensors made_up_forward(const Problem& problem, MadeUpMemory& memo
   return contiguous_tensors(problem, q, k, v, o, memory.allocate<float>());
 }
 
-template <class Params>
-std::vector<std::byte> bytes_of(const Params& params) {
-  static_assert(std::is_trivially_copyable_v<Params>, "a launch copies its parameters");
-  std::vector<std::byte> bytes(sizeof params);
-  std::memcpy(bytes.data(), &params, sizeof params);
-  return bytes;
+inline BackwardTensors made_up_backward(const Problem& problem, MadeUpMemory& memory) {
+  std::array<Half*, 8> tensors;
+  for (Half*& tensor : tensors) tensor = memory.allocate<Half>();
+  const auto [q, k, v, o, d_o, dq, dk, dv] = tensors;
+  return contiguous_tensors(problem, q, k, v, o, d_o, memory.allocate<float>(), dq, dk, dv);
+}
+
+inline InstanceLaunch launch_of_step(const Step& step, std::optional<MemoryContents> lists) {
+  const auto* const bytes = static_cast<const std::byte*>(step.params.data());
+  return {step.grid,
+          step.instance->threads,
+          step.instance->dynamic_shared_bytes,
+          {bytes, bytes + step.params.size()},
+          std::move(lists)};
 }
 
 }  // namespace sparkbench

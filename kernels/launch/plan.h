@@ -21,6 +21,14 @@ namespace sparkbench {
 
 class PatternLists;  // kernels/block_sparse/pattern_lists.h
 
+/// What a kernel that takes any mask reads of it, made once for a mask and its lengths.
+class MaskTables {
+ public:
+  virtual ~MaskTables() = default;
+  /// To be copied to memory that is aligned to 16 bytes.
+  virtual std::vector<std::byte> bytes() const = 0;
+};
+
 /// The parameters of a kernel, as a launch copies them.
 class ParamBytes {
  public:
@@ -139,6 +147,9 @@ struct PlanRequest {
   const PatternLists* lists = nullptr;
   const void* list_memory = nullptr;
   int first_list = 0;
+  /// Those of AttentionKernel::tables, and their bytes where launches read them.
+  const MaskTables* tables = nullptr;
+  const void* table_memory = nullptr;
   int sms = 0;  // of the device, where launches have as many blocks as it holds
   /// Describes a tensor to the tensor memory accelerator; null if the device has none.
   TensorMap (*encode_map)(const TensorMapShape&) = nullptr;
@@ -154,13 +165,15 @@ struct PlanRequest {
             lists,
             list_memory,
             first_list,
+            tables,
+            table_memory,
             sms,
             encode_map};
   }
 };
 
 /// How a family plans a pass: its launches, whose workspace is taken from `workspace`. Without the
-/// lists of a pattern it takes that and plans nothing.
+/// lists of a pattern, or table_memory, it takes that and plans nothing.
 using PlanPass = std::function<std::vector<Step>(const PlanRequest& request, Workspace& workspace)>;
 
 /// Device memory that a pass of the request takes beside its tensors, which it need not have: of a

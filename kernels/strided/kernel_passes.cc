@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <limits>
+#include <memory>
+#include <vector>
 
 #include "kernels/block_sparse/pattern_parts.h"
 #include "kernels/launch/run_emulated.h"
@@ -35,21 +37,30 @@ std::uint64_t most_bytes(const AttentionKernel& kernel, PlanRequest request, Pas
   return most;
 }
 
-/// A pass of a problem that is not run as strided views.
-EmulationReport emulate_whole(const AttentionKernel& kernel, const PlanRequest& request,
-                              const EmulationOptions& options, const BackwardSample& sample) {
+/// On the emulated machine, whatever the mask.
+EmulationReport emulate_request(const AttentionKernel& kernel, const PlanRequest& request,
+                                const EmulationOptions& options, const BackwardSample& sample) {
+  const Problem& problem = request.problem;
+  const Pass pass = request.forward != nullptr ? Pass::kForward : Pass::kBackward;
   PlanRequest made = for_emulated_device(request, options);
-  PatternLists lists;
-  if (request.problem.sparse && kernel.listed_instances != nullptr) {
-    const Pass pass = request.forward != nullptr ? Pass::kForward : Pass::kBackward;
-    add_lists(kernel, request.problem, pass, request.is_deterministic, lists);
-    made.lists = &lists;
+  std::shared_ptr<const MaskTables> tables;
+  std::vector<std::byte> table_memory;
+  if (kernel.tables != nullptr) {
+    tables = kernel.tables(problem, pass);
+    table_memory = tables->bytes();
+    made.tables = tables.get();
+    made.table_memory = table_memory.data();
   }
-  return kernel.emulate(made, options, sample);
-}
-
-bool has_views(const AttentionKernel& kernel, const Problem& problem) {
-  return kernel.listed_instances != nullptr && has_mask_passes(problem);
+  if (!problem.sparse || kernel.listed_instances == nullptr) {
+    return kernel.emulate(made, options, sample);
+  }
+  const PatternLists lists = sparse_lists(kernel, problem, pass, request.is_deterministic);
+  made.lists = &lists;
+  if (!has_mask_passes(problem)) return kernel.emulate(made, options, sample);
+  return emulate_views(made, options, sample,
+                       [&](const PlanRequest& of_view, const BackwardSample& own) {
+                         return kernel.emulate(of_view, options, own);
+                       });
 }
 
 BackwardSample sample_of(std::span<const SampleTile> tiles) {
@@ -73,10 +84,10 @@ PatternLists sparse_lists(const AttentionKernel& kernel, const Problem& problem,
 }
 
 std::uint64_t workspace_bytes(const AttentionKernel& kernel, const Problem& problem, Pass pass,
-                              bool is_deterministic) {
-  if (kernel.chain.workspace_bytes != nullptr) return kernel.chain.workspace_bytes(problem, pass);
+                              bool is_deterministic, const MaskTables* tables) {
   PlanRequest request{problem, 0};
   request.is_deterministic = is_deterministic;
+  request.tables = tables;
   return most_bytes(kernel, request, pass);
 }
 
@@ -92,26 +103,14 @@ std::uint64_t packed_workspace_bytes(const AttentionKernel& kernel, const Proble
 EmulationReport emulate_forward(const AttentionKernel& kernel, const Problem& problem,
                                 const ForwardTensors& tensors, const EmulationOptions& options,
                                 std::span<const SampleTile> tiles) {
-  const auto whole = [&](const Problem& of, const ForwardTensors& tensors_of,
-                         std::span<const SampleTile> tiles_of) {
-    return emulate_whole(kernel, forward_request(of, tensors_of), options, sample_of(tiles_of));
-  };
-  return has_views(kernel, problem)
-             ? emulate_passes_forward(problem, tensors, options, tiles, whole)
-             : whole(problem, tensors, tiles);
+  return emulate_request(kernel, forward_request(problem, tensors), options, sample_of(tiles));
 }
 
 EmulationReport emulate_backward(const AttentionKernel& kernel, const Problem& problem,
                                  const BackwardTensors& tensors, const EmulationOptions& options,
                                  bool is_deterministic, const BackwardSample& sample) {
-  const auto whole = [&](const Problem& of, const BackwardTensors& tensors_of,
-                         const BackwardSample& of_sample) {
-    return emulate_whole(kernel, backward_request(of, tensors_of, is_deterministic), options,
-                         of_sample);
-  };
-  return has_views(kernel, problem)
-             ? emulate_passes_backward(problem, tensors, options, sample, whole)
-             : whole(problem, tensors, sample);
+  return emulate_request(kernel, backward_request(problem, tensors, is_deterministic), options,
+                         sample);
 }
 
 EmulationReport emulate_packed_forward(const AttentionKernel& kernel, const Problem& packed,
@@ -120,7 +119,7 @@ EmulationReport emulate_packed_forward(const AttentionKernel& kernel, const Prob
                                        std::span<const SampleTile> tiles) {
   PlanRequest request = forward_request(packed, tensors);
   request.lengths = &lengths;
-  return emulate_whole(kernel, request, options, sample_of(tiles));
+  return emulate_request(kernel, request, options, sample_of(tiles));
 }
 
 EmulationReport emulate_packed_backward(const AttentionKernel& kernel, const Problem& packed,
@@ -130,7 +129,7 @@ EmulationReport emulate_packed_backward(const AttentionKernel& kernel, const Pro
                                         const BackwardSample& sample) {
   PlanRequest request = backward_request(packed, tensors, is_deterministic);
   request.lengths = &lengths;
-  return emulate_whole(kernel, request, options, sample);
+  return emulate_request(kernel, request, options, sample);
 }
 
 }  // namespace sparkbench

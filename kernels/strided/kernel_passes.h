@@ -19,9 +19,9 @@ PatternLists sparse_lists(const AttentionKernel& kernel, const Problem& problem,
 
 /// Device memory that a pass takes besides its tensors, on whichever device takes most: of a
 /// training step, what either of its passes takes. 0 for what no device computes. Saturates at
-/// 2^64 - 1.
+/// 2^64 - 1. `tables` are those of a kernel that has some.
 std::uint64_t workspace_bytes(const AttentionKernel& kernel, const Problem& problem, Pass pass,
-                              bool is_deterministic);
+                              bool is_deterministic, const MaskTables* tables = nullptr);
 /// The same of `batch` varlen sequences, whose totals may be 0. A forward pass has one, too.
 std::uint64_t packed_workspace_bytes(const AttentionKernel& kernel, const Problem& packed,
                                      int batch, Pass pass, bool is_deterministic);

@@ -1,64 +1,47 @@
 #include "kernels/strided/passes_emulated.h"
 
+#include <array>
+#include <cstddef>
 #include <set>
-#include <string>
+#include <utility>
 #include <vector>
 
-#include "kernels/base/ceil_divide.h"
+#include "kernels/launch/run_emulated.h"
 #include "kernels/launch/tensor_regions.h"
-#include "kernels/machine/emulated/machine.h"
-#include "kernels/strided/pattern_launches.h"
+#include "kernels/strided/passes_plan.h"
 #include "kernels/tile/merge_passes.h"
 
 namespace sparkbench {
 namespace {
 
-/// On the host. Every word that is read was written by a launch before.
-class PassesMemory {
- public:
-  PassesMemory(const Problem& problem, Pass pass)
-      : layout_(problem, pass, 0), memory_(layout_.bytes / sizeof(Line)) {}
-
-  const PassesWorkspace& layout() const { return layout_; }
-  std::byte* memory() { return memory_.front().bytes; }
-
- private:
-  struct alignas(256) Line {
-    std::byte bytes[256];
-  };
-
-  PassesWorkspace layout_;
-  std::vector<Line> memory_;
-};
-
-GlobalRegion rows_region(const char* name, const float* rows, const Problem& problem,
-                         bool is_read) {
-  return {name, const_cast<float*>(rows), problem.lse_elements() * sizeof(float), is_read,
-          !is_read};
+/// All that a launch over rows may touch.
+std::vector<GlobalRegion> memory_of(const RowsStep& rows, const PlanRequest& request) {
+  const Problem& problem = request.problem;
+  std::vector<GlobalRegion> all = regions_of(rows.step);
+  if (rows.adds()) {
+    TensorRegion sum = output_region(rows.name, rows.sum,
+                                     rows.is_of_keys ? key_shape(problem) : query_shape(problem));
+    sum.written_before = true;  // by the first pass
+    for (GlobalRegion& region : regions_of(std::array{sum})) all.push_back(std::move(region));
+  }
+  const std::size_t lse_bytes = problem.lse_elements() * sizeof(float);
+  if (request.forward != nullptr) {
+    all.push_back({"lse", request.forward->lse, lse_bytes, false});
+  } else if (!rows.adds()) {
+    all.push_back({"lse", const_cast<float*>(request.backward->lse), lse_bytes, true});
+  }
+  return all;
 }
 
-/// A region that the launch reads and writes.
-TensorRegion summed_region(const char* name, const TensorView<Half>& view,
-                           const TensorShape& shape) {
-  TensorRegion region = output_region(name, view, shape);
-  region.written_before = true;
-  return region;
-}
-
-TensorRegion part_region(const char* name, const TensorView<Half>& view, const TensorShape& shape) {
-  return input_region<Half>(name, view, shape);
-}
-
-/// The launch of a kernel over the rows of `heads`; for a sample, over those of its tiles.
-LaunchShape merge_shape(const char* kernel, const Problem& problem, int heads,
-                        std::span<const SampleTile> tiles) {
-  const MergeBlocks blocks{heads};
-  LaunchShape shape{.kernel = kernel,
-                    .grid = {blocks.count(problem.seqlen_q), 1, problem.batch},
-                    .threads = kMergeThreads,
-                    .shared_bytes = 0};
+/// The blocks of a sample's rows. The log-sum-exp is gathered for all.
+LaunchShape rows_shape(const RowsStep& rows, const PlanRequest& request,
+                       const BackwardSample& sample) {
+  const Problem& problem = request.problem;
+  LaunchShape shape = shape_of(rows.step);
+  if (request.backward != nullptr && !rows.adds()) return shape;
+  const MergeBlocks blocks{rows.is_of_keys ? problem.key_heads() : problem.heads};
   std::set<std::array<int, 3>> chosen;
-  for (const auto& [tile, head, batch] : tiles) {
+  for (const auto& [tile, head, batch] : rows.is_of_keys ? sample.key_tiles : sample.query_tiles) {
     for (int row = tile * kSampleRows; row < (tile + 1) * kSampleRows; row += kMergeRows) {
       if (row < problem.seqlen_q) chosen.insert({blocks.block(row / kMergeRows, head), 0, batch});
     }
@@ -67,110 +50,37 @@ LaunchShape merge_shape(const char* kernel, const Problem& problem, int heads,
   return shape;
 }
 
-EmulationReport merge(const Problem& problem, const ForwardTensors& tensors,
-                      PassesMemory& workspace, const EmulationOptions& options,
-                      std::span<const SampleTile> tiles) {
-  const MergeParams params = merge_params(problem, tensors, workspace.layout(), workspace.memory());
-  const TensorShape queries = query_shape(problem);
-  std::vector<TensorRegion> of_passes;
-  if (params.passes > 1) of_passes.push_back(summed_region("o", tensors.o, queries));
-  std::vector<GlobalRegion> rows{rows_region("lse", tensors.lse, problem, false)};
-  for (int i = 0; i < params.passes; ++i) {
-    rows.push_back(rows_region("lse of a pass", params.lse[i], problem, true));
-    if (i == 0) continue;
-    of_passes.push_back(part_region(
-        "o of a pass",
-        tensors_of_pass(problem, tensors, i, workspace.layout(), workspace.memory()).o, queries));
-  }
-  std::vector<GlobalRegion> all = regions_of(of_passes);
-  all.insert(all.end(), rows.begin(), rows.end());
-  return emulate(merge_shape("merge-passes", problem, problem.heads, tiles), all, options,
-                 [&](EmulatedMachine& machine) { merge_passes(machine, params); });
-}
-
-EmulationReport gather(const Problem& problem, const BackwardTensors& tensors, int pass,
-                       PassesMemory& workspace, const EmulationOptions& options) {
-  const GatherParams params =
-      gather_params(problem, tensors, pass, workspace.layout(), workspace.memory());
-  const std::vector<GlobalRegion> all{rows_region("lse", tensors.lse, problem, true),
-                                      rows_region("lse of a pass", params.lse, problem, false)};
-  const LaunchShape shape{
-      .kernel = "gather-lse",
-      .grid = {ceil_divide(problem.seqlen_q, kMergeThreads), problem.heads, problem.batch},
-      .threads = kMergeThreads,
-      .shared_bytes = 0};
-  return emulate(shape, all, options,
-                 [&](EmulatedMachine& machine) { gather_lse(machine, params); });
-}
-
-EmulationReport sum(const char* name, const Problem& problem, const SumParams& params,
-                    const TensorView<Half>& x, const TensorShape& shape,
-                    const EmulationOptions& options, std::span<const SampleTile> tiles) {
-  std::vector<TensorRegion> of_passes{summed_region(name, x, shape)};
-  for (int i = 0; i < params.parts; ++i) {
-    const auto part = contiguous_view(const_cast<Half*>(params.more[i].first), shape.seqlen,
-                                      shape.heads, shape.head_dim);
-    of_passes.push_back(part_region("gradients of a pass", part, shape));
-  }
-  return emulate(merge_shape("sum-gradients", problem, shape.heads, tiles), regions_of(of_passes),
-                 options, [&](EmulatedMachine& machine) { sum_gradients(machine, params); });
-}
-
-/// A launch of which no queries, or no keys, are sampled computes a tile of them: none would mean
-/// all.
-void have_one_of_each(BackwardSample& sample) {
-  if (sample.query_tiles.empty()) sample.query_tiles.push_back({0, 0, 0});
-  if (sample.key_tiles.empty()) sample.key_tiles.push_back({0, 0, 0});
+/// The sample's tiles of a view. A backward pass without a query tile, or without a key tile,
+/// computes one: none would mean all.
+BackwardSample sample_of(const ViewLaunch& view, const PlanRequest& request,
+                         const BackwardSample& sample) {
+  BackwardSample own{view.tiles_of(sample.query_tiles, request.problem.heads),
+                     view.tiles_of(sample.key_tiles, request.problem.key_heads())};
+  if (own.is_everything() || request.forward != nullptr) return own;
+  if (own.query_tiles.empty()) own.query_tiles.push_back({0, 0, 0});
+  if (own.key_tiles.empty()) own.key_tiles.push_back({0, 0, 0});
+  return own;
 }
 
 }  // namespace
 
-EmulationReport emulate_passes_forward(const Problem& problem, const ForwardTensors& tensors,
-                                       const EmulationOptions& options,
-                                       std::span<const SampleTile> tiles,
-                                       const EmulateForwardView& emulate_view) {
-  PassesMemory workspace(problem, Pass::kForward);
-  const TokenHeads heads = token_heads(problem, tensors);
+EmulationReport emulate_views(const PlanRequest& request, const EmulationOptions& options,
+                              const BackwardSample& sample, const EmulateView& emulate_view) {
+  const Pass pass = request.forward != nullptr ? Pass::kForward : Pass::kBackward;
+  const PassesWorkspace layout(request.problem, pass, 0);  // views have workspaces of their own
+  HostWorkspace workspace;
   EmulationReport report;
-  for (int pass = 0; pass < mask_pass_count(problem); ++pass) {
-    const ForwardTensors of_pass =
-        tensors_of_pass(problem, tensors, pass, workspace.layout(), workspace.memory());
-    for (const ViewLaunch& launch : view_launches(problem, pass, heads)) {
-      const std::vector<SampleTile> own =
-          launch.tiles_of({tiles.begin(), tiles.end()}, problem.heads);
-      if (!tiles.empty() && own.empty()) continue;
-      add_report(report, emulate_view(launch.problem, tensors_of_launch(launch, of_pass), own));
-    }
-  }
-  add_report(report, merge(problem, tensors, workspace, options, tiles));
-  return report;
-}
-
-EmulationReport emulate_passes_backward(const Problem& problem, const BackwardTensors& tensors,
-                                        const EmulationOptions& options,
-                                        const BackwardSample& sample,
-                                        const EmulateBackwardView& emulate_view) {
-  PassesMemory workspace(problem, Pass::kBackward);
-  const TokenHeads heads = token_heads(problem, tensors);
-  EmulationReport report;
-  for (int pass = 0; pass < mask_pass_count(problem); ++pass) {
-    add_report(report, gather(problem, tensors, pass, workspace, options));
-    const BackwardTensors of_pass =
-        tensors_of_pass(problem, tensors, pass, workspace.layout(), workspace.memory());
-    for (const ViewLaunch& launch : view_launches(problem, pass, heads)) {
-      BackwardSample own{launch.tiles_of(sample.query_tiles, problem.heads),
-                         launch.tiles_of(sample.key_tiles, problem.key_heads())};
-      if (!sample.is_everything() && own.is_everything()) continue;
-      if (!sample.is_everything()) have_one_of_each(own);
-      add_report(report, emulate_view(launch.problem, tensors_of_launch(launch, of_pass), own));
-    }
-  }
-  if (mask_pass_count(problem) == 1) return report;
-  const GradientSums sums = gradient_sums(problem, tensors, workspace.layout(), workspace.memory());
-  const TensorShape queries = query_shape(problem), keys = key_shape(problem);
-  add_report(report, sum("dq", problem, sums.dq, tensors.dq, queries, options, sample.query_tiles));
-  add_report(report, sum("dk", problem, sums.dk, tensors.dk, keys, options, sample.key_tiles));
-  add_report(report, sum("dv", problem, sums.dv, tensors.dv, keys, options, sample.key_tiles));
+  walk_views(
+      request, layout, workspace.take<std::byte>("views", layout.bytes),
+      [&](const RowsStep& rows) {
+        add_report(report, run_emulated(rows.step, rows_shape(rows, request, sample),
+                                        memory_of(rows, request), options));
+      },
+      [&](const ViewLaunch& view, const PlanRequest& of_view) {
+        const BackwardSample own = sample_of(view, request, sample);
+        if (own.is_everything() && !sample.is_everything()) return;
+        add_report(report, emulate_view(of_view, own));
+      });
   return report;
 }
 

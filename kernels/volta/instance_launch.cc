@@ -23,13 +23,6 @@ ForwardTensors made_up_forward(const Problem& problem) {
   return sparkbench::made_up_forward(problem, memory);
 }
 
-BackwardTensors made_up_backward(const Problem& problem, MadeUpMemory& memory) {
-  std::array<Half*, 8> tensors;
-  for (Half*& tensor : tensors) tensor = memory.allocate<Half>();
-  const auto [q, k, v, o, d_o, dq, dk, dv] = tensors;
-  return contiguous_tensors(problem, q, k, v, o, d_o, memory.allocate<float>(), dq, dk, dv);
-}
-
 /// Only the sums of dQ are not there in a deterministic pass.
 bool is_deterministic(const KernelInstance& instance) {
   return instance.pass() == "bwd-dq" ||
@@ -78,15 +71,6 @@ BackwardParams backward_parameters(const KernelInstance& instance, const Problem
   DeviceWorkspace workspace(memory.allocate<void>());
   return backward_params(problem, tensors,
                          take_workspace(rows, is_deterministic(instance), workspace));
-}
-
-InstanceLaunch launch_of_step(const Step& step, std::optional<MemoryContents> lists) {
-  const auto* const bytes = static_cast<const std::byte*>(step.params.data());
-  return {step.grid,
-          step.instance->threads,
-          step.instance->dynamic_shared_bytes,
-          {bytes, bytes + step.params.size()},
-          std::move(lists)};
 }
 
 InstanceLaunch dense_launch(const KernelInstance& instance, const Problem& problem) {

@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <limits>
-#include <string>
+#include <string_view>
 #include <utility>
 
 #include "harness/model/predict/block_tiles.h"
 #include "kernels/base/ceil_divide.h"
 #include "kernels/base/half.h"
-#include "kernels/baselines/acsr/keys_of_mask.h"
-#include "kernels/baselines/acsr/rows_of_mask.h"
+#include "kernels/baselines/acsr/plan.h"
 #include "kernels/baselines/acsr/volta/config.h"
 #include "kernels/baselines/acsr/volta/instances.h"
 
@@ -20,17 +19,6 @@ constexpr double kChunkBytes = 16, kLseRowBytes = sizeof(float);
 /// A longer row is read twice.
 constexpr int kRowChunksHeld = 32 * acsr::SoftmaxConfig::kLaneChunks;
 constexpr int kGradientChunksHeld = 32 * acsr::SoftmaxGradientConfig::kLaneChunks;
-
-const KernelInstance& instance_of_pass(std::span<const KernelInstance> instances,
-                                       std::string_view pass, int head_dim) {
-  for (const KernelInstance& each : instances) {
-    if (each.kernel() == acsr::kKernelName && each.pass() == pass && each.serves(head_dim)) {
-      return each;
-    }
-  }
-  throw NoInstance("no instance of " + std::string(acsr::kKernelName) + " is a " +
-                   std::string(pass) + " of head_dim " + std::to_string(head_dim));
-}
 
 /// Rows of which each sees all places of the core.
 BlockWork work_of(const acsr::AffineRow* of_union, const acsr::RowBlock& block) {
@@ -44,7 +32,8 @@ BlockWork work_of(const acsr::AffineRow* of_union, const acsr::RowBlock& block) 
 /// The chain of one problem.
 class Chain {
  public:
-  explicit Chain(const Problem& problem) : problem_(problem), rows_(problem) {
+  Chain(const Problem& problem, const acsr::ChainTables& tables)
+      : problem_(problem), tables_(tables), rows_(tables.rows) {
     for (int head = 0; head < problem.heads; ++head) {
       const acsr::AffineRow* const rows = rows_.rows_of(head);
       for (int i = 0; i < rows_.blocks_of_head(); ++i) {
@@ -55,6 +44,14 @@ class Chain {
     }
   }
 
+  PassLaunch launch_of(const KernelInstance& instance) const {
+    const std::string_view pass = instance.pass();
+    if (pass == "softmax") return softmax(instance);
+    if (pass == "softmax-gradient") return softmax_gradient(instance);
+    return pass == "spmm-transposed" ? key_product(instance) : product(instance);
+  }
+
+ private:
   /// Values are written, or read, and of either tensor each row: of keys, L2 gives each block's
   /// tiles.
   PassLaunch product(const KernelInstance& instance) const {
@@ -74,7 +71,7 @@ class Chain {
   }
   /// With the transpose: a block of keys goes over the rows that see some of them, of each head.
   PassLaunch key_product(const KernelInstance& instance) const {
-    const acsr::MaskKeys keys(problem_, rows_);
+    const acsr::MaskKeys& keys = *tables_.keys;
     std::vector<BlockWork> blocks;
     double tiles = 0;
     for (int head = 0; head < problem_.heads; head += problem_.group_size()) {
@@ -93,7 +90,6 @@ class Chain {
             of_tiles + key_bytes() + of_values};
   }
 
- private:
   double half_row() const { return static_cast<double>(sizeof(Half)) * problem_.head_dim; }
   /// Bytes of a tensor with a row for each query, or key.
   double query_bytes() const {
@@ -114,32 +110,19 @@ class Chain {
   }
 
   const Problem& problem_;
-  acsr::MaskRows rows_;
+  const acsr::ChainTables& tables_;
+  const acsr::MaskRows& rows_;
   std::vector<BlockWork> blocks_;  // of the heads of a batch entry
   double tiles_ = 0, value_bytes_ = 0, softmax_bytes_ = 0, gradient_bytes_ = 0;
 };
 
 }  // namespace
 
-bool is_chain(const AttentionKernel& kernel) { return kernel.name == acsr::kKernelName; }
-
-std::vector<PassLaunch> launches_of_chain(const Problem& problem, Pass pass,
-                                          std::span<const KernelInstance> instances) {
-  const auto instance = [&](std::string_view of_pass) -> const KernelInstance& {
-    return instance_of_pass(instances, of_pass, problem.head_dim);
-  };
-  const Chain chain(problem);
+std::vector<PassLaunch> launches_of_chain(const Problem& problem, const MaskTables& tables,
+                                          const std::vector<Step>& plan) {
+  const Chain chain(problem, static_cast<const acsr::ChainTables&>(tables));
   std::vector<PassLaunch> launches;
-  if (pass != Pass::kBackward) {
-    launches = {chain.product(instance("sddmm")), chain.softmax(instance("softmax")),
-                chain.product(instance("spmm"))};
-  }
-  if (pass == Pass::kForward) return launches;
-  launches.push_back(chain.product(instance("sddmm")));  // dP
-  launches.push_back(chain.softmax_gradient(instance("softmax-gradient")));
-  launches.push_back(chain.product(instance("spmm")));  // dQ
-  launches.push_back(chain.key_product(instance("spmm-transposed")));
-  launches.push_back(chain.key_product(instance("spmm-transposed")));
+  for (const Step& step : plan) launches.push_back(chain.launch_of(*step.instance));
   return launches;
 }
 

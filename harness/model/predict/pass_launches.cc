@@ -255,7 +255,7 @@ PassLaunch launch_of(const Step& step, const Problem& problem) {
 
 /// The plan of a pass, over tensors that are not there.
 std::vector<Step> plan_of(const AttentionKernel& kernel, const Problem& problem, Pass pass,
-                          bool is_deterministic) {
+                          bool is_deterministic, const MaskTables* tables) {
   const Problem of = problem.lengths ? problem.packed() : problem;
   const ForwardTensors forward =
       contiguous_tensors(of, nullptr, nullptr, nullptr, nullptr, nullptr);
@@ -273,8 +273,10 @@ std::vector<Step> plan_of(const AttentionKernel& kernel, const Problem& problem,
     lengths = packed_lengths(problem);
     request.lengths = &lengths;
   }
+  request.tables = tables;
+  request.table_memory = tables;  // which no launch reads
   PatternLists lists;
-  if (problem.sparse) {
+  if (problem.sparse && kernel.listed_instances != nullptr) {
     lists = sparse_lists(kernel, problem, pass, is_deterministic);
     request.lists = &lists;
   }
@@ -291,11 +293,18 @@ bool is_nothing(const PassLaunch& launch) {
 
 std::vector<PassLaunch> launches_of_pass(const AttentionKernel& kernel, const Problem& problem,
                                          Pass pass, bool is_deterministic) {
-  if (is_chain(kernel)) return launches_of_chain(problem, pass, kernel_instances());
+  std::shared_ptr<const MaskTables> tables;
+  if (kernel.tables != nullptr) tables = kernel.tables(problem, pass);
   std::vector<PassLaunch> launches;
   for (const Pass each : {Pass::kForward, Pass::kBackward}) {
     if (pass != each && pass != Pass::kForwardBackward) continue;
-    for (const Step& step : plan_of(kernel, problem, each, is_deterministic)) {
+    const std::vector<Step> plan = plan_of(kernel, problem, each, is_deterministic, tables.get());
+    if (tables != nullptr) {
+      const std::vector<PassLaunch> chain = launches_of_chain(problem, *tables, plan);
+      launches.insert(launches.end(), chain.begin(), chain.end());
+      continue;
+    }
+    for (const Step& step : plan) {
       launches.push_back(launch_of(step, step.view ? *step.view : problem));
     }
   }

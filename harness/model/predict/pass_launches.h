@@ -2,7 +2,6 @@
 // block walks, and the bytes that it moves.
 #pragma once
 
-#include <span>
 #include <vector>
 
 #include "harness/model/predict/block_schedule.h"
@@ -26,11 +25,8 @@ struct PassLaunch {
 std::vector<PassLaunch> launches_of_pass(const AttentionKernel& kernel, const Problem& problem,
                                          Pass pass, bool is_deterministic);
 
-/// Whether the kernel is the unfused chain of kernels/baselines/acsr/.
-bool is_chain(const AttentionKernel& kernel);
-
-/// launches_of_pass() of that chain. A backward pass begins with P.
-std::vector<PassLaunch> launches_of_chain(const Problem& problem, Pass pass,
-                                          std::span<const KernelInstance> instances);
+/// Those of a plan of the unfused chain of kernels/baselines/acsr/, which has the tables.
+std::vector<PassLaunch> launches_of_chain(const Problem& problem, const MaskTables& tables,
+                                          const std::vector<Step>& plan);
 
 }  // namespace sparkbench

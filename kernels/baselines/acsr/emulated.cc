@@ -2,48 +2,53 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <set>
-#include <stdexcept>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "kernels/baselines/acsr/emulated_steps.h"
-#include "kernels/baselines/acsr/head_dims.h"
-#include "kernels/launch/pass_regions.h"
+#include "kernels/baselines/acsr/params.h"
+#include "kernels/baselines/acsr/plan.h"
+#include "kernels/launch/run_emulated.h"
 
 namespace sparkbench::acsr {
 namespace {
 
-constexpr Half kNeverWritten{0x7e5a};  // a NaN
-
-using Regions = std::vector<GlobalRegion>;
-/// Blocks of a launch, as {index, head, batch}; empty: all.
+/// Blocks of rows, or of keys, as {index, head, batch}; empty: all.
 using Blocks = std::set<std::array<int, 3>>;
 
-/// Shared by both passes: a mask's rows, and memory for a value of each pair.
-class EmulatedChain {
+/// Both passes have the same parts, which begin as NaN.
+class KeptWorkspace : public HostWorkspace {
  public:
-  EmulatedChain(const Problem& problem, const EmulationOptions& options)
-      : problem_(problem),
-        options_(options),
-        rows_(problem),
-        tables_(rows_.all_bytes()),
-        values_(kChunkPlaces * static_cast<std::size_t>(problem.batch) *
-                    rows_.chunks_of_heads(problem.heads),
-                kNeverWritten) {
-    if (problem.head_dim > kMostHeadDim || problem.head_dim % kChunkHalves != 0) {
-      throw std::invalid_argument("no kernel of the chain is for head_dim " +
-                                  std::to_string(problem.head_dim));
-    }
+  using Workspace::take;
+
+  void* take(const char* name, std::uint64_t bytes) override {
+    void*& part = parts_[name];
+    if (part != nullptr) return part;
+    part = HostWorkspace::take(name, bytes);
+    std::fill_n(static_cast<Half*>(part), bytes / sizeof(Half), Half{0x7e5a});
+    return part;
   }
 
+ private:
+  std::map<std::string, void*> parts_;
+};
+
+/// Which blocks have a sample.
+class SampledBlocks {
+ public:
+  explicit SampledBlocks(const PlanRequest& request)
+      : problem_(request.problem), tables_(static_cast<const ChainTables&>(*request.tables)) {}
+
   /// Blocks with rows of these tiles.
-  Blocks row_blocks_of(std::span<const SampleTile> tiles) const {
+  Blocks of_rows(std::span<const SampleTile> tiles) const {
     Blocks blocks;
     for (const SampleTile& of : tiles) {
-      for (int i = 0; i < rows_.blocks_of_head(); ++i) {
-        const RowBlock& block = rows_.blocks_of(of[1])[i];
-        const AffineRow* const first = rows_.rows_of(of[1]) + block.first_row;
+      for (int i = 0; i < tables_.rows.blocks_of_head(); ++i) {
+        const RowBlock& block = tables_.rows.blocks_of(of[1])[i];
+        const AffineRow* const first = tables_.rows.rows_of(of[1]) + block.first_row;
         const bool has_some = std::any_of(first, first + block.rows, [&of](const AffineRow& row) {
           return row.row / kSampleRows == of[0];
         });
@@ -53,141 +58,14 @@ class EmulatedChain {
     return blocks;
   }
 
-  EmulationReport scores(const ChainParams& params, const Blocks& blocks, const Regions& regions) {
-    return launch_rows(scores_step(problem_, params), false, params, blocks, regions);
-  }
-  EmulationReport softmax(const ChainParams& params, const Blocks& blocks, const Regions& regions) {
-    return launch_rows(softmax_step(params), true, params, blocks, regions);
-  }
-  EmulationReport output(const ChainParams& params, const Blocks& blocks, const Regions& regions) {
-    return launch_rows(output_step(problem_, params), true, params, blocks, regions);
-  }
-
- protected:
-  EmulationReport launch_rows(const EmulatedStep& step, bool reads_values,
-                              const ChainParams& params, const Blocks& blocks,
-                              const Regions& regions) {
-    return launch_rows(step, blocks, with_values(regions, params.values, reads_values));
-  }
-  EmulationReport launch_rows(const EmulatedStep& step, const Blocks& blocks, Regions regions) {
-    LaunchShape shape;
-    shape.kernel = step.id;
-    shape.grid = {step.parts * rows_.blocks_of_head(), problem_.heads, problem_.batch};
-    shape.threads = step.threads;
-    shape.shared_bytes = step.shared_bytes;
-    for (const auto& [index, head, batch] : blocks) {
-      for (int part = 0; part < step.parts; ++part) {
-        shape.blocks.push_back({step.parts * index + part, head, batch});
-      }
-    }
-    return launch(shape, std::move(regions), step.kernel);
-  }
-  Regions with_values(Regions regions, Half* values, bool are_written) const {
-    if (values_.empty()) return regions;
-    regions.push_back({"values", values, values_.size() * sizeof(Half), are_written, true});
-    return regions;
-  }
-  EmulationReport launch(const LaunchShape& shape, Regions regions, const EmulatedKernel& kernel) {
-    regions.push_back({"rows", tables_.data(), tables_.size(), true, false});
-    return emulate(shape, regions, options_, kernel);
-  }
-
-  const Problem& problem_;
-  const EmulationOptions& options_;
-  MaskRows rows_;
-  std::vector<std::byte> tables_;
-  std::vector<Half> values_;
-};
-
-class EmulatedForward : public EmulatedChain {
- public:
-  using EmulatedChain::EmulatedChain;
-
-  EmulationReport run(const ForwardTensors& tensors, std::span<const SampleTile> tiles) {
-    const ChainParams params =
-        chain_params(problem_, tensors, rows_, values_.data(), tables_.data());
-    const Blocks blocks = row_blocks_of(tiles);
-    const Regions regions = forward_regions(problem_, tensors);
-    EmulationReport report = scores(params, blocks, regions);
-    add_report(report, softmax(params, blocks, regions));
-    add_report(report, output(params, blocks, regions));
-    return report;
-  }
-};
-
-class EmulatedBackward : public EmulatedChain {
- public:
-  EmulatedBackward(const Problem& problem, const EmulationOptions& options)
-      : EmulatedChain(problem, options), keys_(problem, rows_), gradients_(values_) {
-    const std::vector<std::byte> of_keys = keys_.all_bytes();
-    tables_.insert(tables_.end(), of_keys.begin(), of_keys.end());
-  }
-
-  EmulationReport run(const BackwardTensors& tensors, const BackwardSample& sample) {
-    const Blocks of_queries = row_blocks_of(sample.query_tiles);
-    const Blocks of_keys = key_blocks_of(sample.key_tiles);
-    const Blocks rows = sample.is_everything() ? Blocks{} : rows_of(of_queries, of_keys);
-    compute_probabilities(tensors, rows);
-    const GradientParams params = gradient_params(problem_, tensors, rows_, keys_, values_.data(),
-                                                  gradients_.data(), tables_.data());
-    const Regions regions = backward_regions(problem_, tensors);
-    EmulationReport report = scores(params.scores, rows, regions);
-    add_report(report, differentiate(params, rows, regions));
-    const bool is_everything = sample.is_everything();
-    if (is_everything || !of_queries.empty()) {
-      add_report(report, output(params.dq, of_queries, regions));
-    }
-    if (is_everything || !of_keys.empty()) {
-      add_report(report, key_gradient(params.dv, of_keys, regions));
-      add_report(report, key_gradient(params.dk, of_keys, regions));
-    }
-    return report;
-  }
-
- private:
-  /// P as the forward pass leaves it, with an O and an LSE that nobody reads.
-  void compute_probabilities(const BackwardTensors& tensors, const Blocks& rows) {
-    std::vector<Half> o(problem_.q_elements());
-    std::vector<float> lse(problem_.lse_elements());
-    const ForwardTensors forward = {tensors.q, tensors.k, tensors.v,
-                                    contiguous_queries(problem_, o.data()), lse.data()};
-    const ChainParams params =
-        chain_params(problem_, forward, rows_, values_.data(), tables_.data());
-    const Regions regions = forward_regions(problem_, forward);
-    scores(params, rows, regions);
-    softmax(params, rows, regions);
-  }
-  EmulationReport differentiate(const GradientParams& params, const Blocks& rows,
-                                const Regions& regions) {
-    return launch_rows(softmax_gradient_step(params.scores, params.probabilities), rows,
-                       with_probabilities(with_values(regions, gradients_.data(), true)));
-  }
-  EmulationReport key_gradient(const ChainParams& params, const Blocks& blocks,
-                               const Regions& regions) {
-    const EmulatedStep step = key_gradient_step(problem_, params);
-    LaunchShape shape;
-    shape.kernel = step.id;
-    shape.grid = {keys_.blocks_of_head(), problem_.key_heads(), problem_.batch};
-    shape.threads = step.threads;
-    shape.shared_bytes = step.shared_bytes;
-    shape.blocks = {blocks.begin(), blocks.end()};
-    return launch(shape, with_values(regions, params.values, true), step.kernel);
-  }
-  Regions with_probabilities(Regions regions) {
-    if (values_.empty()) return regions;
-    regions.push_back(
-        {"probabilities", values_.data(), values_.size() * sizeof(Half), true, false});
-    return regions;
-  }
-
   /// Blocks with keys of these tiles.
-  Blocks key_blocks_of(std::span<const SampleTile> tiles) const {
+  Blocks of_keys(std::span<const SampleTile> tiles) const {
     Blocks blocks;
     for (const SampleTile& of : tiles) {
       const int first = of[0] * kSampleRows;
       const int end = std::min(first + kSampleRows, problem_.seqlen_k);
-      for (int i = 0; i < keys_.blocks_of_head(); ++i) {
-        const KeyBlock& block = keys_.blocks_of(of[1] * problem_.group_size())[i];
+      for (int i = 0; i < tables_.keys->blocks_of_head(); ++i) {
+        const KeyBlock& block = tables_.keys->blocks_of(of[1] * problem_.group_size())[i];
         for (int place = block.first_place;
              block.stride > 0 && place < block.first_place + kBlockPlaces; ++place) {
           const int key = block.residue + block.stride * place;
@@ -200,15 +78,15 @@ class EmulatedBackward : public EmulatedChain {
     return blocks;
   }
   /// The blocks of rows whose values these need.
-  Blocks rows_of(const Blocks& of_queries, const Blocks& of_keys) const {
-    Blocks all = of_queries;
-    for (const auto& [index, key_head, batch] : of_keys) {
+  Blocks of_both(const Blocks& rows, const Blocks& keys) const {
+    Blocks all = rows;
+    for (const auto& [index, key_head, batch] : keys) {
       for (int member = 0; member < problem_.group_size(); ++member) {
         const int head = key_head * problem_.group_size() + member;
-        const KeyBlock& keys = keys_.blocks_of(head)[index];
-        for (int i = 0; i < rows_.blocks_of_head(); ++i) {
-          const RowBlock& block = rows_.blocks_of(head)[i];
-          if (block.first_row < keys.end_row && block.first_row + block.rows > keys.first_row) {
+        const KeyBlock& seen = tables_.keys->blocks_of(head)[index];
+        for (int i = 0; i < tables_.rows.blocks_of_head(); ++i) {
+          const RowBlock& block = tables_.rows.blocks_of(head)[i];
+          if (block.first_row < seen.end_row && block.first_row + block.rows > seen.first_row) {
             all.insert({i, head, batch});
           }
         }
@@ -217,18 +95,73 @@ class EmulatedBackward : public EmulatedChain {
     return all;
   }
 
-  MaskKeys keys_;
-  std::vector<Half> gradients_;
+ private:
+  const Problem& problem_;
+  const ChainTables& tables_;
 };
+
+/// The blocks' threads.
+void run_blocks(const Step& step, const Blocks& blocks, PassRun& pass) {
+  LaunchShape shape = shape_of(step);
+  const int parts = parts_of(*step.instance);
+  for (const auto& [index, head, batch] : blocks) {
+    for (int part = 0; part < parts; ++part) {
+      shape.blocks.push_back({parts * index + part, head, batch});
+    }
+  }
+  pass.run(step, shape);
+}
+
+/// P as the forward pass leaves it, with an O and an LSE that nobody reads.
+void compute_probabilities(const PlanRequest& request, const EmulationOptions& options,
+                           const Blocks& rows, Workspace& workspace) {
+  const Problem& problem = request.problem;
+  const BackwardTensors& given = *request.backward;
+  std::vector<Half> o(problem.q_elements());
+  std::vector<float> lse(problem.lse_elements());
+  const ForwardTensors tensors = {given.q, given.k, given.v, contiguous_queries(problem, o.data()),
+                                  lse.data()};
+  PlanRequest forward = request;
+  forward.forward = &tensors;
+  PassRun pass(forward, options);
+  for (const Step& step : plan(forward, workspace)) {
+    if (step.instance->pass() != "spmm") run_blocks(step, rows, pass);
+  }
+}
+
+EmulationReport run_forward(const PlanRequest& request, const EmulationOptions& options,
+                            std::span<const SampleTile> tiles) {
+  KeptWorkspace workspace;
+  const Blocks rows = SampledBlocks(request).of_rows(tiles);
+  PassRun pass(request, options);
+  for (const Step& step : plan(request, workspace)) run_blocks(step, rows, pass);
+  return pass.take_report();
+}
+
+EmulationReport run_backward(const PlanRequest& request, const EmulationOptions& options,
+                             const BackwardSample& sample) {
+  const SampledBlocks blocks(request);
+  const Blocks queries = blocks.of_rows(sample.query_tiles);
+  const Blocks keys = blocks.of_keys(sample.key_tiles);
+  const bool is_everything = sample.is_everything();
+  const Blocks rows = is_everything ? Blocks{} : blocks.of_both(queries, keys);
+  KeptWorkspace workspace;
+  if (is_everything || !rows.empty()) compute_probabilities(request, options, rows, workspace);
+  PassRun pass(request, options);
+  for (const Step& step : plan(request, workspace)) {
+    const std::string_view name = step.instance->pass();
+    const Blocks& own = name == "spmm" ? queries : name == "spmm-transposed" ? keys : rows;
+    if (is_everything || !own.empty()) run_blocks(step, own, pass);
+  }
+  return pass.take_report();
+}
 
 }  // namespace
 
 EmulationReport emulate(const PlanRequest& request, const EmulationOptions& options,
                         const BackwardSample& sample) {
-  const Problem& problem = request.problem;
-  return request.forward != nullptr
-             ? EmulatedForward(problem, options).run(*request.forward, sample.query_tiles)
-             : EmulatedBackward(problem, options).run(*request.backward, sample);
+  return request.forward != nullptr ? run_forward(request, options, sample.query_tiles)
+                                    : run_backward(request, options, sample);
 }
 
 }  // namespace sparkbench::acsr

@@ -278,13 +278,14 @@ TEST(AcsrSupportOfGpus, IsOfThoseThatHaveTheInstruction) {
   EXPECT_EQ(why_not(problem, 61), "compute capabilities below 7.0");
 }
 
-TEST(AcsrWorkspace, IsTheValuesAndTheRows) {
+TEST(AcsrWorkspace, IsTheValues) {
   const Problem problem = problem_of("full", 128, 64, 64);
   const std::uint64_t values = 4 * 128 * 64 * 2, rows = 128 * 16, blocks = 32;
-  EXPECT_EQ(workspace_bytes(chain(), problem, Pass::kForward, false), values + rows + blocks);
-  EXPECT_EQ(
-      workspace_bytes(chain(), problem_of("sink:2+window:4", 64, 64, 64), Pass::kForward, false),
-      0u);
+  const auto tables = chain().tables(problem, Pass::kForward);
+  EXPECT_EQ(workspace_bytes(chain(), problem, Pass::kForward, false, tables.get()), values);
+  EXPECT_EQ(tables->bytes().size(), rows + blocks);
+  EXPECT_THROW(chain().tables(problem_of("sink:2+window:4", 64, 64, 64), Pass::kForward),
+               std::invalid_argument);
 }
 
 }  // namespace

@@ -3,13 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <cstddef>
+#include <cstdint>
 #include <iostream>
-#include <memory>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "kernels/launch/prepared_chain.h"
+#include "kernels/launch/run_gpu.h"
 #include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/mask/pattern/sparse_mask.h"
 #include "kernels/registry.h"
@@ -56,25 +56,32 @@ Outputs run_emulated(const AttentionKernel& chain, const Case& of) {
 
 Outputs run_on_gpu(const AttentionKernel& chain, const Case& of) {
   const Problem& problem = of.problem;
-  const auto prepared = chain.chain.prepare(problem, Pass::kForwardBackward);
+  const auto tables = chain.tables(problem, Pass::kForwardBackward);
   const DeviceBuffer q = upload(of.inputs.q), k = upload(of.inputs.k), v = upload(of.inputs.v),
-                     d_o = upload(of.d_o), tables = upload(prepared->tables()),
-                     kept = poisoned(prepared->kept_bytes());
+                     d_o = upload(of.d_o), table_memory = upload(tables->bytes());
+  const std::uint64_t workspace_bytes =
+      sparkbench::workspace_bytes(chain, problem, Pass::kForwardBackward, true, tables.get());
+  const DeviceBuffer workspace = poisoned(workspace_bytes);
   const std::size_t of_q = problem.q_elements(), of_k = problem.k_elements();
   const DeviceBuffer o = poisoned(of_q * sizeof(Half)), dq = poisoned(of_q * sizeof(Half)),
                      dk = poisoned(of_k * sizeof(Half)), dv = poisoned(of_k * sizeof(Half)),
                      lse = poisoned(problem.lse_elements() * sizeof(float));
-  prepared->launch_forward(contiguous_tensors(problem, q.as<Half>(), k.as<Half>(), v.as<Half>(),
-                                              o.as<Half>(), lse.as<float>()),
-                           kept.as<void>(), tables.as<void>(), nullptr);
-  const BackwardTensors tensors = contiguous_tensors(
+  const auto run = [&](PlanRequest request) {
+    request.tables = tables.get();
+    request.table_memory = table_memory.as<void>();
+    run_on_stream(plan_on_gpu(chain, request, workspace.as<void>()), nullptr);
+  };
+  const ForwardTensors forward = contiguous_tensors(problem, q.as<Half>(), k.as<Half>(),
+                                                    v.as<Half>(), o.as<Half>(), lse.as<float>());
+  const BackwardTensors backward = contiguous_tensors(
       problem, q.as<Half>(), k.as<Half>(), v.as<Half>(), o.as<Half>(), d_o.as<Half>(),
       lse.as<float>(), dq.as<Half>(), dk.as<Half>(), dv.as<Half>());
+  run(forward_request(problem, forward));
   for (int i = 0; i < 2; ++i) {  // the second over what the first leaves
-    prepared->launch_backward(tensors, kept.as<void>(), tables.as<void>(), nullptr);
+    run(backward_request(problem, backward, true));
   }
   CUDA_CHECK(cudaDeviceSynchronize());
-  download<std::byte>(kept, prepared->kept_bytes());  // its guard zone
+  download<std::byte>(workspace, workspace_bytes);  // its guard zone
   Outputs out(problem);
   out.o = download<Half>(o, of_q);
   out.dq = download<Half>(dq, of_q);

@@ -1,22 +1,26 @@
 #include "kernels/baselines/acsr/instance_launch.h"
 
-#include <array>
+#include <algorithm>
+#include <cstdint>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "kernels/baselines/acsr/params.h"
+#include "kernels/baselines/acsr/plan.h"
 
 namespace sparkbench::acsr {
-
 namespace {
 
-BackwardTensors made_up_backward(const Problem& problem, MadeUpMemory& memory) {
-  std::array<Half*, 8> tensors;
-  for (Half*& tensor : tensors) tensor = memory.allocate<Half>();
-  const auto [q, k, v, o, d_o, dq, dk, dv] = tensors;
-  return contiguous_tensors(problem, q, k, v, o, d_o, memory.allocate<float>(), dq, dk, dv);
-}
+class MadeUpWorkspace : public Workspace {
+ public:
+  explicit MadeUpWorkspace(MadeUpMemory& memory) : memory_(memory) {}
+  void* take(const char* /*name*/, std::uint64_t /*bytes*/) override {
+    return memory_.allocate<void>();
+  }
+
+ private:
+  MadeUpMemory& memory_;
+};
 
 }  // namespace
 
@@ -25,34 +29,27 @@ InstanceLaunch launch_of(const KernelInstance& instance, const Problem& problem)
     throw std::invalid_argument(std::string(instance.id) + " is not for head_dim " +
                                 std::to_string(problem.head_dim));
   }
-  const MaskRows rows(problem);
-  const MaskKeys keys(problem, rows);
-  const void* const place = MadeUpMemory::lists();
+  const ChainTables tables(problem, Pass::kBackward);
   MadeUpMemory memory;
   const ForwardTensors forward = made_up_forward(problem, memory);
   const BackwardTensors backward = made_up_backward(problem, memory);
-  Half* const p = memory.allocate<Half>();
-  const ChainParams of_rows = chain_params(problem, forward, rows, p, place);
-  const GradientParams gradients =
-      gradient_params(problem, backward, rows, keys, p, memory.allocate<Half>(), place);
-  const bool is_of_keys = instance.pass() == "spmm-transposed";
-  const int parts = kBlockRows / instance.block_rows;  // a row block's blocks of threads
-  InstanceLaunch launch = {
-      {is_of_keys ? keys.blocks_of_head() : parts * rows.blocks_of_head(),
-       is_of_keys ? problem.key_heads() : problem.heads, problem.batch},
-      instance.threads,
-      instance.dynamic_shared_bytes,
-      bytes_of(is_of_keys ? gradients.dk : of_rows),
-      MemoryContents{reinterpret_cast<std::uintptr_t>(place), rows.all_bytes()}};
-  if (instance.pass() == "softmax-gradient") {
-    launch.parameters = bytes_of(gradients.scores);
-    const std::vector<std::byte> probabilities =
-        bytes_of(reinterpret_cast<std::uintptr_t>(gradients.probabilities));
-    launch.parameters.insert(launch.parameters.end(), probabilities.begin(), probabilities.end());
+  for (PlanRequest request :
+       {forward_request(problem, forward), backward_request(problem, backward, true)}) {
+    request.tables = &tables;
+    request.table_memory = MadeUpMemory::lists();
+    MadeUpMemory of_workspace = memory;
+    MadeUpWorkspace workspace(of_workspace);
+    const std::vector<Step> steps = plan(request, workspace);
+    // The last: dK's, not dV's.
+    const auto step = std::find_if(steps.rbegin(), steps.rend(), [&](const Step& each) {
+      return each.instance->id == instance.id;
+    });
+    if (step == steps.rend()) continue;
+    return launch_of_step(
+        *step,
+        MemoryContents{reinterpret_cast<std::uintptr_t>(request.table_memory), tables.bytes()});
   }
-  const std::vector<std::byte> of_keys = keys.all_bytes();
-  launch.lists->bytes.insert(launch.lists->bytes.end(), of_keys.begin(), of_keys.end());
-  return launch;
+  throw std::logic_error("no pass of the chain launches " + std::string(instance.id));
 }
 
 }  // namespace sparkbench::acsr

@@ -86,12 +86,17 @@ inline ChainParams chain_params(const Problem& problem, const ForwardTensors& te
   return params;
 }
 
-/// The launches of a backward pass, which begins with P.
-struct GradientParams {
+/// The launch of softmax's gradient.
+struct SoftmaxGradientParams {
   ChainParams scores;         // dP = dO V^T, and dS = P (dP - rowsum(P dP)) in its place
   const Half* probabilities;  // P, laid out as dP
-  ChainParams dq;             // scale dS K
-  ChainParams dv, dk;         // P^T dO, scale dS^T Q
+};
+
+/// The launches of a backward pass, which begins with P.
+struct GradientParams {
+  SoftmaxGradientParams softmax;  // whose scores are those of the first launch, too
+  ChainParams dq;                 // scale dS K
+  ChainParams dv, dk;             // P^T dO, scale dS^T Q
 };
 
 /// `probabilities` are the values that a forward pass has left; `gradients` has room for as many.
@@ -119,7 +124,7 @@ inline GradientParams gradient_params(const Problem& problem, const BackwardTens
   dv.output_scale = 1.0f;
   dv.q = scores.q;
   dv.o = of.keys("dv", tensors.dv);
-  return {scores, probabilities, dq, dv, dk};
+  return {{scores, probabilities}, dq, dv, dk};
 }
 
 }  // namespace sparkbench::acsr

@@ -80,15 +80,14 @@ class SoftmaxGradientRow {
 };
 
 template <class Config, class Machine>
-SPARK_DEVICE void differentiate_rows(Machine& machine, const ChainParams& params,
-                                     const Half* probabilities) {
+SPARK_DEVICE void differentiate_rows(Machine& machine, const SoftmaxGradientParams& params) {
   constexpr int kBlocks = Config::kBlocksOfRows;
-  const ChainBlock<Machine> block(machine, params, machine.block(0) / kBlocks);
+  const ChainBlock<Machine> block(machine, params.scores, machine.block(0) / kBlocks);
   const AffineRow row = block.row(row_of_warp<Config>(machine, machine.block(0) % kBlocks));
   if (row.row < 0) return;
   Half* const gradient = block.values(row.first_chunk, 0);
-  SoftmaxGradientRow<Config, Machine> own(machine, probabilities + (gradient - params.values),
-                                          gradient, row.chunks());
+  SoftmaxGradientRow<Config, Machine> own(
+      machine, params.probabilities + (gradient - params.scores.values), gradient, row.chunks());
   const int pieces = own.pieces();
   for (int piece = 0; piece < pieces; ++piece) {
     own.load(piece);

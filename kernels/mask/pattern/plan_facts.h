@@ -8,11 +8,6 @@
 
 namespace sparkbench {
 
-/// Rows, or keys, that are split over several blocks, and the rows that the splits store.
-struct RowsOfParts {
-  int shared = 0, stored = 0;
-};
-
 /// Thread-safe.
 class PlanFacts {
  public:
@@ -21,15 +16,16 @@ class PlanFacts {
 
   /// The value of make(), from the first call with this kind.
   template <class Make>
-  RowsOfParts parts(const Kind& kind, Make make) {
+  int split_rows(const Kind& kind, Make make) {
     const std::lock_guard lock(mutex_);
-    const auto found = parts_.find(kind);
-    return found != parts_.end() ? found->second : parts_.emplace(kind, make()).first->second;
+    const auto found = split_rows_.find(kind);
+    return found != split_rows_.end() ? found->second
+                                      : split_rows_.emplace(kind, make()).first->second;
   }
 
  private:
   std::mutex mutex_;
-  std::map<Kind, RowsOfParts> parts_;
+  std::map<Kind, int> split_rows_;
 };
 
 }  // namespace sparkbench

@@ -4,13 +4,13 @@
 // tensors lack are zeros in shared memory.
 #pragma once
 
-#include "kernels/baselines/acsr/head_dims.h"
 #include "kernels/baselines/acsr/softmax_config.h"
 #include "kernels/baselines/acsr/volta/config.h"
 
 namespace sparkbench::acsr {
 
 inline constexpr char kKernelName[] = "acsr-unfused";
+inline constexpr int kMostHeadDim = 128;
 
 // NOLINTBEGIN(bugprone-macro-parentheses): types and strings that are joined take none.
 // clang-format off
@@ -31,25 +31,5 @@ inline constexpr char kKernelName[] = "acsr-unfused";
       KeyGradientConfig<128, 72>)
 // clang-format on
 // NOLINTEND(bugprone-macro-parentheses)
-
-/// Calls visit(Config{}, id) of the row that serves, of products; false where there is none.
-#define SPARK_ACSR_ROW(symbol, id, ...) \
-  if (serves<__VA_ARGS__>(head_dim)) return visit(__VA_ARGS__{}, id), true;
-template <class Visit>
-bool visit_scores(int head_dim, Visit&& visit) {
-  SPARK_ACSR_SCORES(SPARK_ACSR_ROW)
-  return false;
-}
-template <class Visit>
-bool visit_output(int head_dim, Visit&& visit) {
-  SPARK_ACSR_OUTPUT(SPARK_ACSR_ROW)
-  return false;
-}
-template <class Visit>
-bool visit_key_gradient(int head_dim, Visit&& visit) {
-  SPARK_ACSR_KEY_GRADIENT(SPARK_ACSR_ROW)
-  return false;
-}
-#undef SPARK_ACSR_ROW
 
 }  // namespace sparkbench::acsr
