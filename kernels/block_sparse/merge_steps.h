@@ -7,10 +7,15 @@
 
 namespace sparkbench {
 
-/// Rows of each head of each batch entry.
+/// Rows of each head of each batch entry, and the type of their tensors.
 struct RowsOfHeads {
   int seqlen, heads, batch;
+  ElementType element;
 };
+/// All tokens of a pattern that is run as strided views.
+inline RowsOfHeads rows_of_tokens(const Problem& problem, int heads) {
+  return {problem.seqlen_q, heads, problem.batch, problem.element};
+}
 
 Step merge_passes_step(const MergeParams& params, const RowsOfHeads& rows);
 Step gather_lse_step(const GatherParams& params, const RowsOfHeads& rows);

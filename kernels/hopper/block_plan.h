@@ -29,6 +29,7 @@ struct BlockPlan {
 /// that tensors may have; missing columns are zeros in shared memory.
 template <int kColumns, bool kDropout, int kLeastColumns, Blocks kBlocks>
 struct WarpgroupConfig {
+  using Element = Half;
   static constexpr int kHeadDim = kColumns, kLeastHeadDim = kLeastColumns;
   static constexpr bool kHasDropout = kDropout, kIsPacked = kBlocks == Blocks::kPacked;
   static constexpr bool kIsSparse = kBlocks == Blocks::kSparse;

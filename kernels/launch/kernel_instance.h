@@ -27,8 +27,9 @@ struct KernelInstance {
   std::string_view symbol;  // in machine code: an extern "C" name, the same in every build
   MmaInstruction instruction;
   Accumulator accumulator;  // of the scores
-  int head_dim;             // the most that it serves, by the products that it has
-  int least_head_dim;       // the fewest, by zeros: as many unless it is padded
+  ElementType element = ElementType::kFp16;
+  int head_dim;        // the most that it serves, by the products that it has
+  int least_head_dim;  // the fewest, by zeros: as many unless it is padded
   bool has_dropout;
   bool is_packed;            // for packed sequences (packed.h)
   bool is_sparse;            // for patterns (mask/pattern/)

@@ -35,7 +35,8 @@ struct InstanceWish {
 inline bool serves(const KernelInstance& instance, const InstanceWish& wish) {
   const bool has_scores = instance.products > 0;
   return instance.pass() == wish.pass && instance.products == wish.products &&
-         instance.accumulator == wish.accumulator && instance.serves(wish.problem.head_dim) &&
+         instance.accumulator == wish.accumulator && instance.element == wish.problem.element &&
+         instance.serves(wish.problem.head_dim) &&
          instance.is_packed == (wish.blocks == BlockSource::kVarlen) &&
          (!has_scores || instance.is_sparse == (wish.blocks == BlockSource::kBlockSparse)) &&
          (!has_scores || instance.has_dropout == (wish.problem.dropout().threshold != 0)) &&

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "kernels/base/ceil_divide.h"
+#include "kernels/block_sparse/merge_steps.h"
+#include "kernels/launch/run_emulated.h"
 #include "kernels/launch/tensor_regions.h"
-#include "kernels/machine/emulated/machine.h"
 #include "kernels/strided/pattern_launches.h"
 #include "kernels/tile/merge_passes.h"
 
@@ -38,25 +38,24 @@ GlobalRegion rows_region(const char* name, const float* rows, const Problem& pro
 }
 
 /// A region that the launch reads and writes.
-TensorRegion summed_region(const char* name, const TensorView<Half>& view,
+TensorRegion summed_region(const char* name, const TensorView<Bits16>& view,
                            const TensorShape& shape) {
   TensorRegion region = output_region(name, view, shape);
   region.written_before = true;
   return region;
 }
 
-TensorRegion part_region(const char* name, const TensorView<Half>& view, const TensorShape& shape) {
-  return input_region<Half>(name, view, shape);
+TensorRegion part_region(const char* name, const TensorView<Bits16>& view,
+                         const TensorShape& shape) {
+  return input_region<Bits16>(name, view, shape);
 }
 
-/// The launch of a kernel over the rows of `heads`; for a sample, over those of its tiles.
-LaunchShape merge_shape(const char* kernel, const Problem& problem, int heads,
-                        std::span<const SampleTile> tiles) {
+/// Runs a step over the rows of `heads`; for a sample, over those of its tiles.
+EmulationReport run_merge(const Step& step, const Problem& problem, int heads,
+                          std::span<const GlobalRegion> regions, const EmulationOptions& options,
+                          std::span<const SampleTile> tiles) {
   const MergeBlocks blocks{heads};
-  LaunchShape shape{.kernel = kernel,
-                    .grid = {blocks.count(problem.seqlen_q), 1, problem.batch},
-                    .threads = kMergeThreads,
-                    .shared_bytes = 0};
+  LaunchShape shape = shape_of(step);
   std::set<std::array<int, 3>> chosen;
   for (const auto& [tile, head, batch] : tiles) {
     for (int row = tile * kSampleRows; row < (tile + 1) * kSampleRows; row += kMergeRows) {
@@ -64,7 +63,7 @@ LaunchShape merge_shape(const char* kernel, const Problem& problem, int heads,
     }
   }
   shape.blocks = {chosen.begin(), chosen.end()};
-  return shape;
+  return run_emulated(step, shape, regions, options);
 }
 
 EmulationReport merge(const Problem& problem, const ForwardTensors& tensors,
@@ -84,8 +83,8 @@ EmulationReport merge(const Problem& problem, const ForwardTensors& tensors,
   }
   std::vector<GlobalRegion> all = regions_of(of_passes);
   all.insert(all.end(), rows.begin(), rows.end());
-  return emulate(merge_shape("merge-passes", problem, problem.heads, tiles), all, options,
-                 [&](EmulatedMachine& machine) { merge_passes(machine, params); });
+  return run_merge(merge_passes_step(params, rows_of_tokens(problem, problem.heads)), problem,
+                   problem.heads, all, options, tiles);
 }
 
 EmulationReport gather(const Problem& problem, const BackwardTensors& tensors, int pass,
@@ -94,26 +93,21 @@ EmulationReport gather(const Problem& problem, const BackwardTensors& tensors, i
       gather_params(problem, tensors, pass, workspace.layout(), workspace.memory());
   const std::vector<GlobalRegion> all{rows_region("lse", tensors.lse, problem, true),
                                       rows_region("lse of a pass", params.lse, problem, false)};
-  const LaunchShape shape{
-      .kernel = "gather-lse",
-      .grid = {ceil_divide(problem.seqlen_q, kMergeThreads), problem.heads, problem.batch},
-      .threads = kMergeThreads,
-      .shared_bytes = 0};
-  return emulate(shape, all, options,
-                 [&](EmulatedMachine& machine) { gather_lse(machine, params); });
+  const Step step = gather_lse_step(params, rows_of_tokens(problem, problem.heads));
+  return run_emulated(step, shape_of(step), all, options);
 }
 
 EmulationReport sum(const char* name, const Problem& problem, const SumParams& params,
-                    const TensorView<Half>& x, const TensorShape& shape,
+                    const TensorView<Bits16>& x, const TensorShape& shape,
                     const EmulationOptions& options, std::span<const SampleTile> tiles) {
   std::vector<TensorRegion> of_passes{summed_region(name, x, shape)};
   for (int i = 0; i < params.parts; ++i) {
-    const auto part = contiguous_view(const_cast<Half*>(params.more[i].first), shape.seqlen,
+    const auto part = contiguous_view(const_cast<Bits16*>(params.more[i].first), shape.seqlen,
                                       shape.heads, shape.head_dim);
     of_passes.push_back(part_region("gradients of a pass", part, shape));
   }
-  return emulate(merge_shape("sum-gradients", problem, shape.heads, tiles), regions_of(of_passes),
-                 options, [&](EmulatedMachine& machine) { sum_gradients(machine, params); });
+  return run_merge(sum_gradients_step(params, rows_of_tokens(problem, shape.heads)), problem,
+                   shape.heads, regions_of(of_passes), options, tiles);
 }
 
 /// A launch of which no queries, or no keys, are sampled computes a tile of them: none would mean

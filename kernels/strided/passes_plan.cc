@@ -8,10 +8,6 @@
 namespace sparkbench {
 namespace {
 
-RowsOfHeads rows_of(const Problem& problem, int heads) {
-  return {problem.seqlen_q, heads, problem.batch};
-}
-
 class ViewPlans {
  public:
   ViewPlans(const PlanRequest& request, const PassesWorkspace& layout, void* memory,
@@ -32,7 +28,7 @@ class ViewPlans {
       }
     }
     steps_.push_back(merge_passes_step(merge_params(problem_, tensors, layout_, bytes_),
-                                       rows_of(problem_, problem_.heads)));
+                                       rows_of_tokens(problem_, problem_.heads)));
     return std::move(steps_);
   }
 
@@ -40,7 +36,7 @@ class ViewPlans {
     const BackwardTensors& tensors = *request_.backward;
     for (int pass = 0; pass < mask_pass_count(problem_); ++pass) {
       steps_.push_back(gather_lse_step(gather_params(problem_, tensors, pass, layout_, bytes_),
-                                       rows_of(problem_, problem_.heads)));
+                                       rows_of_tokens(problem_, problem_.heads)));
       const BackwardTensors of_pass = tensors_of_pass(problem_, tensors, pass, layout_, bytes_);
       for (const ViewLaunch& view : view_launches(problem_, pass, token_heads(problem_, tensors))) {
         const BackwardTensors of_view = tensors_of_launch(view, of_pass);
@@ -50,9 +46,9 @@ class ViewPlans {
     if (mask_pass_count(problem_) == 1) return std::move(steps_);
     const GradientSums sums = gradient_sums(problem_, tensors, layout_, bytes_);
     const int key_heads = problem_.key_heads();
-    steps_.push_back(sum_gradients_step(sums.dq, rows_of(problem_, problem_.heads)));
-    steps_.push_back(sum_gradients_step(sums.dk, rows_of(problem_, key_heads)));
-    steps_.push_back(sum_gradients_step(sums.dv, rows_of(problem_, key_heads)));
+    steps_.push_back(sum_gradients_step(sums.dq, rows_of_tokens(problem_, problem_.heads)));
+    steps_.push_back(sum_gradients_step(sums.dk, rows_of_tokens(problem_, key_heads)));
+    steps_.push_back(sum_gradients_step(sums.dv, rows_of_tokens(problem_, key_heads)));
     return std::move(steps_);
   }
 
