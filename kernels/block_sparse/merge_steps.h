@@ -2,6 +2,7 @@
 // (tile/merge_parts.h), and of its strided views (tile/merge_passes.h).
 #pragma once
 
+#include "kernels/base/element_type.h"
 #include "kernels/launch/plan.h"
 #include "kernels/tile/merge_parts.h"
 

@@ -1,6 +1,7 @@
 // How a block's warpgroups are divided, and what the configurations of all kernels share.
 #pragma once
 
+#include "kernels/base/half.h"
 #include "kernels/tile/lazy_rows.h"
 #include "kernels/tile/m16n8k16_layout.h"
 #include "kernels/tile/probability_scale.h"

@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#include "kernels/base/element_type.h"
 #include "kernels/machine/mma_instruction.h"
 #include "kernels/problem/attention.h"
 

@@ -1,6 +1,7 @@
 // bwd postprocess: dQ from its FP32 sums (dq_sums.h), scaled, and rounded once.
 #pragma once
 
+#include "kernels/base/half.h"
 #include "kernels/base/planted_fault.h"
 #include "kernels/hopper/backward/row_statistics.h"
 #include "kernels/hopper/block_plan.h"

@@ -2,6 +2,7 @@
 // probabilities from scores, and D = rowsum(dO * O).
 #pragma once
 
+#include "kernels/base/half.h"
 #include "kernels/hopper/backward/params.h"
 #include "kernels/tile/row_dot.h"
 

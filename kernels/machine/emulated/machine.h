@@ -21,6 +21,7 @@
 #include "kernels/machine/emulated/special_functions/exp2_approx.h"
 #include "kernels/machine/emulated/special_functions/log2_approx.h"
 #include "kernels/machine/emulated/special_functions/reciprocal.h"
+#include "kernels/machine/emulated/tensor_core/rows_mma.h"
 #include "kernels/machine/machine.h"
 
 namespace sparkbench {
