@@ -18,7 +18,6 @@ struct CaseProblem : Problem {
   CaseProblem(Pass of_pass, const Problem& problem) : Problem(problem), pass(of_pass) {}
 
   Pass pass = Pass::kForward;
-  ElementType element = ElementType::kFp16;  // fp16 in records older than the choice
   // Empty in records older than the choice of inputs.
   std::optional<std::string> input = "normal";  // "uniform", "outliers", or "tensors": the user's
   std::optional<int> input_scale = 1;           // of q, k and v; empty for the user's tensors

@@ -67,7 +67,7 @@ __global__ void count_kernel(const T* got, const T* want, std::int64_t elements,
   if (different != 0) atomicAdd(count, different);
 }
 
-__global__ void gather_kernel(Half* to, TensorView<Half> view, std::int64_t elements,
+__global__ void gather_kernel(Bits16* to, TensorView<Bits16> view, std::int64_t elements,
                               RowShape shape) {
   const std::int64_t stride = std::int64_t{gridDim.x} * kThreads;
   for (std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x; i < elements;
@@ -118,7 +118,7 @@ template void enqueue_count_different(cudaStream_t, const Bf16*, const Bf16*, co
 template void enqueue_count_different(cudaStream_t, const float*, const float*, const RowShape&,
                                       const Variant&, const Allowance&, unsigned long long*);
 
-void enqueue_gather(cudaStream_t stream, Half* to, const TensorView<Half>& view,
+void enqueue_gather(cudaStream_t stream, Bits16* to, const TensorView<Bits16>& view,
                     const RowShape& shape) {
   const std::int64_t elements = elements_of(shape);
   if (elements == 0) return;

@@ -46,7 +46,7 @@ void enqueue_count_different(cudaStream_t stream, const T* got, const T* want,
                              const Allowance& allowance, unsigned long long* count);
 
 /// `to` becomes a contiguous copy of the view.
-void enqueue_gather(cudaStream_t stream, Half* to, const TensorView<Half>& view,
+void enqueue_gather(cudaStream_t stream, Bits16* to, const TensorView<Bits16>& view,
                     const RowShape& shape);
 
 }  // namespace sparkbench

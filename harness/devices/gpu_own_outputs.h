@@ -28,13 +28,13 @@ class GpuOwnOutputs {
   }
 
   /// Enqueues copies. An output that was not computed leaves the tensor as it is.
-  void copy_forward(const OwnOutputs& own, Half* o, float* lse) const {
+  void copy_forward(const OwnOutputs& own, Bits16* o, float* lse) const {
     copy(own.o, query_shape(layout_), o);
     if (own.lse == nullptr) return;
     CUDA_CHECK(cudaMemcpyAsync(lse, own.lse, layout_.lse_elements() * sizeof(float),
                                cudaMemcpyDeviceToDevice, stream_.get()));
   }
-  void copy_gradients(const OwnOutputs& own, Half* dq, Half* dk, Half* dv) const {
+  void copy_gradients(const OwnOutputs& own, Bits16* dq, Bits16* dk, Bits16* dv) const {
     copy(own.dq, query_shape(layout_), dq);
     copy(own.dk, key_shape(layout_), dk);
     copy(own.dv, key_shape(layout_), dv);
@@ -56,7 +56,7 @@ class GpuOwnOutputs {
       }
     }
   }
-  void copy(const TensorView<Half>& view, const TensorShape& shape, Half* to) const {
+  void copy(const TensorView<Half>& view, const TensorShape& shape, Bits16* to) const {
     if (view.data == nullptr) return;
     enqueue_gather(stream_.get(), to, view,
                    {shape.batch, shape.seqlen, shape.heads, shape.head_dim, false});

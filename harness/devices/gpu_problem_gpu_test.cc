@@ -250,7 +250,7 @@ TEST_F(TimedCheckTest, FindsWritesBesideTheOutputs) {
   EXPECT_EQ(violation_, "memory around o");
   time([&](const Call& call) {
     call.forward();
-    write(const_cast<Half*>(call.work.forward.k.data), call);
+    write(const_cast<Bits16*>(call.work.forward.k.data), call);
   });
   EXPECT_EQ(violation_, "its input k");
 }

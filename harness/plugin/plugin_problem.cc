@@ -62,11 +62,11 @@ sparkbench_layer layer_of(const LayerShape& shape) {
   return layer;
 }
 
-sparkbench_input input_of(const TensorView<const Half>& view) {
+sparkbench_input input_of(const TensorView<const Bits16>& view) {
   return {view.data, view.batch_stride, view.seqlen_stride, view.head_stride};
 }
 
-sparkbench_output output_of(const TensorView<Half>& view) {
+sparkbench_output output_of(const TensorView<Bits16>& view) {
   return {view.data, view.batch_stride, view.seqlen_stride, view.head_stride};
 }
 

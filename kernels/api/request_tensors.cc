@@ -18,22 +18,23 @@ void check_data(const void* data, int seqlen, const char* name) {
   if (seqlen > 0 && data == nullptr) throw_null(name);
 }
 
-TensorView<const Half> input_of(const spark_attention_input& given, int seqlen, const char* name) {
+TensorView<const Bits16> input_of(const spark_attention_input& given, int seqlen,
+                                  const char* name) {
   check_data(given.data, seqlen, name);
-  return {static_cast<const Half*>(given.data), given.batch_stride, given.seqlen_stride,
+  return {static_cast<const Bits16*>(given.data), given.batch_stride, given.seqlen_stride,
           given.head_stride};
 }
 
-TensorView<Half> output_of(const spark_attention_output& given, int seqlen, const char* name) {
+TensorView<Bits16> output_of(const spark_attention_output& given, int seqlen, const char* name) {
   check_data(given.data, seqlen, name);
-  return {static_cast<Half*>(given.data), given.batch_stride, given.seqlen_stride,
+  return {static_cast<Bits16*>(given.data), given.batch_stride, given.seqlen_stride,
           given.head_stride};
 }
 
 template <class View>
 RowsInMemory rows_of(const Problem& problem, const View& view, int seqlen, int heads,
                      const char* name) {
-  constexpr std::int64_t kBytes = sizeof(Half);
+  constexpr std::int64_t kBytes = sizeof(Bits16);
   return {name,
           view.data,
           {problem.batch, seqlen, heads},

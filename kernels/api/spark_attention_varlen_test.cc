@@ -11,10 +11,10 @@
 namespace sparkbench {
 namespace {
 
-spark_attention_input input_of(const TensorView<const Half>& view) {
+spark_attention_input input_of(const TensorView<const Bits16>& view) {
   return {view.data, view.batch_stride, view.seqlen_stride, view.head_stride};
 }
-spark_attention_output output_of(const TensorView<Half>& view) {
+spark_attention_output output_of(const TensorView<Bits16>& view) {
   return {view.data, view.batch_stride, view.seqlen_stride, view.head_stride};
 }
 

@@ -5,13 +5,20 @@
 #include <cstdint>
 #include <cstring>
 
+#include "kernels/base/element_type.h"
 #include "kernels/base/host_device.h"
 
 namespace sparkbench {
 
-/// A binary16 number: 1 sign bit, 5 exponent bits (bias 15), 10 fraction bits.
-struct Half {
+/// An element of a tensor, for code that only moves it. The problem says its type, and so does the
+/// Config of a kernel that computes with it. Pointers and views of elements convert to those of it.
+struct Bits16 {
   std::uint16_t bits;
+};
+
+/// A binary16 number: 1 sign bit, 5 exponent bits (bias 15), 10 fraction bits.
+struct Half : Bits16 {
+  static constexpr ElementType kType = ElementType::kFp16;
 };
 static_assert(sizeof(Half) == 2, "tensors of Half are fp16 tensors, byte for byte");
 
@@ -54,6 +61,14 @@ inline Half to_half(float value) {
   const std::uint32_t odd = (magnitude >> 13) & 1u;
   const std::uint32_t rounded = magnitude - 0x38000000u + 0xfffu + odd;
   return Half{static_cast<std::uint16_t>(sign | (rounded >> 13))};
+}
+
+/// `value` as any element type, by that type's rounding.
+template <class Element>
+Element to_element(float value);
+template <>
+inline Half to_element<Half>(float value) {
+  return to_half(value);
 }
 
 }  // namespace sparkbench

@@ -28,7 +28,7 @@ void read_lists(const SparseTileLists& lists, Step& step) {
 GradientParts::GradientParts(const Problem& problem, int key_rows, int query_rows,
                              Workspace& workspace) {
   const auto take = [&](const char* name, int heads, int rows) {
-    return workspace.take<Half>(name, part_tensor_bytes(problem, heads, rows));
+    return workspace.take<Bits16>(name, part_tensor_bytes(problem, heads, rows));
   };
   if (key_rows > 0) {
     dk = take("dk of parts", problem.key_heads(), key_rows);
@@ -58,7 +58,7 @@ int ListedBlocks::heads() const {
 
 RowsOfHeads ListedBlocks::split_rows() const {
   return {static_cast<int>(lists().splits().size()) * instance_.block_rows, heads(),
-          request_.problem.batch};
+          request_.problem.batch, request_.problem.element};
 }
 
 void ListedBlocks::write_splits(const char* name, const void* first, Step& step) const {
@@ -80,8 +80,8 @@ std::vector<Step> ListedBlocks::merge(const ForwardParams& params,
 }
 
 std::vector<Step> ListedBlocks::sum(const char* name, int head_chunks,
-                                    const ChunkedView<Half>& part,
-                                    const ChunkedView<Half>& whole) const {
+                                    const ChunkedView<Bits16>& part,
+                                    const ChunkedView<Bits16>& whole) const {
   if (part_rows() == 0) return {};
   const Problem& problem = request_.problem;
   const int seqlen = instance_.pass() == "bwd" ? problem.seqlen_k : problem.seqlen_q;

@@ -21,7 +21,7 @@ void read_lists(const SparseTileLists& lists, Step& step);
 struct GradientParts {
   GradientParts(const Problem& problem, int key_rows, int query_rows, Workspace& workspace);
 
-  Half *dk = nullptr, *dv = nullptr, *dq = nullptr;
+  Bits16 *dk = nullptr, *dv = nullptr, *dq = nullptr;
 };
 
 /// The blocks of an instance by a list of the request, whose problem is without the pattern.
@@ -45,8 +45,8 @@ class ListedBlocks {
 
   /// After the blocks, the splits' rows to those of the tensors: nothing where none is split.
   std::vector<Step> merge(const ForwardParams& params, const ForwardParts& parts) const;
-  std::vector<Step> sum(const char* name, int head_chunks, const ChunkedView<Half>& part,
-                        const ChunkedView<Half>& whole) const;
+  std::vector<Step> sum(const char* name, int head_chunks, const ChunkedView<Bits16>& part,
+                        const ChunkedView<Bits16>& whole) const;
 
  private:
   const SparseSplit* splits_at_launch() const;

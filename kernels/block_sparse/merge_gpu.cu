@@ -7,7 +7,7 @@ namespace sparkbench {
 extern "C" __global__ void __launch_bounds__(kMergeThreads)
     spark_merge_passes(const MergeParams params) {
   GpuMachine machine;
-  merge_passes(machine, params);
+  merge_passes<Half>(machine, params);
 }
 
 extern "C" __global__ void __launch_bounds__(kMergeThreads)
@@ -19,19 +19,19 @@ extern "C" __global__ void __launch_bounds__(kMergeThreads)
 extern "C" __global__ void __launch_bounds__(kMergeThreads)
     spark_sum_gradients(const SumParams params) {
   GpuMachine machine;
-  sum_gradients(machine, params);
+  sum_gradients<Half>(machine, params);
 }
 
 extern "C" __global__ void __launch_bounds__(kMergeThreads)
     spark_merge_parts(const MergePartsParams params) {
   GpuMachine machine;
-  merge_parts(machine, params);
+  merge_parts<Half>(machine, params);
 }
 
 extern "C" __global__ void __launch_bounds__(kMergeThreads)
     spark_sum_parts(const SumPartsParams params) {
   GpuMachine machine;
-  sum_parts(machine, params);
+  sum_parts<Half>(machine, params);
 }
 
 }  // namespace sparkbench

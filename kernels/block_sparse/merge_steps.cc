@@ -1,6 +1,9 @@
 #include "kernels/block_sparse/merge_steps.h"
 
+#include <string>
+
 #include "kernels/base/ceil_divide.h"
+#include "kernels/launch/serving_instance.h"
 #include "kernels/machine/emulated/machine.h"
 
 namespace sparkbench {
@@ -19,12 +22,13 @@ void spark_sum_parts(SumPartsParams params);
 namespace {
 
 template <class Params, void (*kBody)(EmulatedMachine&, const Params&)>
-KernelInstance kernel(std::string_view id, std::string_view symbol, int block_rows,
-                      [[maybe_unused]] void (*function)(Params)) {
+KernelInstance kernel(std::string_view id, ElementType element, std::string_view symbol,
+                      int block_rows, [[maybe_unused]] void (*function)(Params)) {
   KernelInstance made = shared_kernel(id, symbol, kMergeThreads, block_rows, 0,
                                       [](EmulatedMachine& machine, const void* params) {
                                         kBody(machine, *static_cast<const Params*>(params));
                                       });
+  made.element = element;
   made.function = reinterpret_cast<const void*>(function);
   return made;
 }
@@ -35,16 +39,30 @@ KernelInstance kernel(std::string_view id, std::string_view symbol, int block_ro
 #define SPARK_FUNCTION(symbol) nullptr
 #endif
 
-const KernelInstance kMergePasses = kernel<MergeParams, merge_passes<EmulatedMachine>>(
-    "merge-passes", "spark_merge_passes", kMergeRows, SPARK_FUNCTION(spark_merge_passes));
-const KernelInstance kGatherLse = kernel<GatherParams, gather_lse<EmulatedMachine>>(
-    "gather-lse", "spark_gather_lse", kMergeThreads, SPARK_FUNCTION(spark_gather_lse));
-const KernelInstance kSumGradients = kernel<SumParams, sum_gradients<EmulatedMachine>>(
-    "sum-gradients", "spark_sum_gradients", kMergeRows, SPARK_FUNCTION(spark_sum_gradients));
-const KernelInstance kMergeParts = kernel<MergePartsParams, merge_parts<EmulatedMachine>>(
-    "merge-parts", "spark_merge_parts", kMergeRows, SPARK_FUNCTION(spark_merge_parts));
-const KernelInstance kSumParts = kernel<SumPartsParams, sum_parts<EmulatedMachine>>(
-    "sum-parts", "spark_sum_parts", kMergeRows, SPARK_FUNCTION(spark_sum_parts));
+const KernelInstance kKernels[] = {
+    kernel<MergeParams, merge_passes<Half, EmulatedMachine>>("merge-passes", ElementType::kFp16,
+                                                             "spark_merge_passes", kMergeRows,
+                                                             SPARK_FUNCTION(spark_merge_passes)),
+    kernel<GatherParams, gather_lse<EmulatedMachine>>("gather-lse", ElementType::kFp16,
+                                                      "spark_gather_lse", kMergeThreads,
+                                                      SPARK_FUNCTION(spark_gather_lse)),
+    kernel<SumParams, sum_gradients<Half, EmulatedMachine>>("sum-gradients", ElementType::kFp16,
+                                                            "spark_sum_gradients", kMergeRows,
+                                                            SPARK_FUNCTION(spark_sum_gradients)),
+    kernel<MergePartsParams, merge_parts<Half, EmulatedMachine>>("merge-parts", ElementType::kFp16,
+                                                                 "spark_merge_parts", kMergeRows,
+                                                                 SPARK_FUNCTION(spark_merge_parts)),
+    kernel<SumPartsParams, sum_parts<Half, EmulatedMachine>>("sum-parts", ElementType::kFp16,
+                                                             "spark_sum_parts", kMergeRows,
+                                                             SPARK_FUNCTION(spark_sum_parts)),
+};
+
+const KernelInstance& kernel_for(std::string_view name, const RowsOfHeads& rows) {
+  for (const KernelInstance& kernel : kKernels) {
+    if (kernel.kernel() == name && kernel.element == rows.element) return kernel;
+  }
+  throw NoInstance("no kernel " + std::string(name) + " for tensors of this type");
+}
 
 template <class Params>
 Step step_of(const KernelInstance& kernel, const std::array<int, 3>& grid, const Params& params) {
@@ -56,8 +74,11 @@ Step step_of(const KernelInstance& kernel, const std::array<int, 3>& grid, const
 }
 
 /// Each head's rows by themselves.
-std::array<int, 3> grid_of(const KernelInstance& kernel, const RowsOfHeads& rows) {
-  return {ceil_divide(rows.seqlen, kernel.block_rows), rows.heads, rows.batch};
+template <class Params>
+Step step_of_rows(std::string_view name, const RowsOfHeads& rows, const Params& params) {
+  const KernelInstance& kernel = kernel_for(name, rows);
+  return step_of(kernel, {ceil_divide(rows.seqlen, kernel.block_rows), rows.heads, rows.batch},
+                 params);
 }
 std::array<int, 3> merge_grid(const RowsOfHeads& rows) {
   return {MergeBlocks{rows.heads}.count(rows.seqlen), 1, rows.batch};
@@ -76,13 +97,13 @@ MemoryPart lse_part(const float* lse, const RowsOfHeads& rows) {
 template <class Params>
 MemoryPart pass_part(const char* name, const Params& params, int index, const RowsOfHeads& rows) {
   const auto chunks = static_cast<std::uint64_t>(params.head_chunks);
-  return {name, params.more[index].first, row_count(rows) * chunks * kChunkHalves * sizeof(Half)};
+  return {name, params.more[index].first, row_count(rows) * chunks * kChunkHalves * sizeof(Bits16)};
 }
 
 }  // namespace
 
 Step merge_passes_step(const MergeParams& params, const RowsOfHeads& rows) {
-  Step step = step_of(kMergePasses, merge_grid(rows), params);
+  Step step = step_of(kernel_for("merge-passes", rows), merge_grid(rows), params);
   for (int i = 0; i < params.passes; ++i) {
     step.reads.push_back(lse_part(params.lse[i], rows));
     if (i > 0) step.reads.push_back(pass_part("o of a pass", params, i - 1, rows));
@@ -90,22 +111,22 @@ Step merge_passes_step(const MergeParams& params, const RowsOfHeads& rows) {
   return step;
 }
 Step gather_lse_step(const GatherParams& params, const RowsOfHeads& rows) {
-  Step step = step_of(kGatherLse, grid_of(kGatherLse, rows), params);
+  Step step = step_of_rows("gather-lse", rows, params);
   step.writes = {lse_part(params.lse, rows)};
   return step;
 }
 Step sum_gradients_step(const SumParams& params, const RowsOfHeads& rows) {
-  Step step = step_of(kSumGradients, merge_grid(rows), params);
+  Step step = step_of(kernel_for("sum-gradients", rows), merge_grid(rows), params);
   for (int i = 0; i < params.parts; ++i) {
     step.reads.push_back(pass_part("gradients of a pass", params, i, rows));
   }
   return step;
 }
 Step merge_parts_step(const MergePartsParams& params, const RowsOfHeads& rows) {
-  return step_of(kMergeParts, grid_of(kMergeParts, rows), params);
+  return step_of_rows("merge-parts", rows, params);
 }
 Step sum_parts_step(const SumPartsParams& params, const RowsOfHeads& rows) {
-  return step_of(kSumParts, grid_of(kSumParts, rows), params);
+  return step_of_rows("sum-parts", rows, params);
 }
 
 }  // namespace sparkbench

@@ -14,7 +14,7 @@ std::uint64_t row_count(const Problem& problem, int heads, int rows) {
 
 std::uint64_t part_tensor_bytes(const Problem& problem, int heads, int rows) {
   return saturating_product({row_count(problem, heads, rows),
-                             static_cast<std::uint64_t>(problem.head_dim), sizeof(Half)});
+                             static_cast<std::uint64_t>(problem.head_dim), sizeof(Bits16)});
 }
 
 std::uint64_t part_lse_bytes(const Problem& problem, int rows) {
@@ -24,7 +24,7 @@ std::uint64_t part_lse_bytes(const Problem& problem, int rows) {
 ForwardParts take_forward_parts(const Problem& problem, int rows, Workspace& workspace) {
   if (rows == 0) return {};
   auto* const o =
-      workspace.take<Half>("o of parts", part_tensor_bytes(problem, problem.heads, rows));
+      workspace.take<Bits16>("o of parts", part_tensor_bytes(problem, problem.heads, rows));
   return {o, workspace.take<float>("lse of parts", part_lse_bytes(problem, rows))};
 }
 

@@ -19,7 +19,7 @@ std::uint64_t part_tensor_bytes(const Problem& problem, int heads, int rows);
 
 /// The partial results of a forward pass, `rows` rows of each head; null if no row is split.
 struct ForwardParts {
-  Half* o = nullptr;
+  Bits16* o = nullptr;
   float* lse = nullptr;
 };
 std::uint64_t part_lse_bytes(const Problem& problem, int rows);
@@ -38,13 +38,13 @@ inline Problem without_pattern(const Problem& problem) {
   return dense;
 }
 
-inline ChunkedView<Half> part_view(Half* data, const Problem& problem, int heads, int rows) {
+inline ChunkedView<Bits16> part_view(Bits16* data, const Problem& problem, int heads, int rows) {
   return chunked_view("of parts", contiguous_view(data, rows, heads, problem.head_dim),
                       problem.batch, rows, heads, problem.head_dim);
 }
 
 /// Where a launch stores parts; nothing is asked of memory where there are none.
-inline void give_parts(ForwardParams& params, const Problem& problem, int rows, Half* o,
+inline void give_parts(ForwardParams& params, const Problem& problem, int rows, Bits16* o,
                        float* lse) {
   if (rows == 0) return;
   params.part_o = part_view(o, problem, problem.heads, rows);
@@ -54,18 +54,19 @@ inline void give_parts(ForwardParams& params, const Problem& problem, int rows, 
 
 /// The same backward.
 template <class BackwardParams>
-void give_key_parts(BackwardParams& params, const Problem& problem, int rows, Half* dk, Half* dv) {
+void give_key_parts(BackwardParams& params, const Problem& problem, int rows, Bits16* dk,
+                    Bits16* dv) {
   if (rows == 0) return;
   params.part_dk = part_view(dk, problem, problem.key_heads(), rows);
   params.part_dv = part_view(dv, problem, problem.key_heads(), rows);
 }
 template <class BackwardParams>
-void give_query_parts(BackwardParams& params, const Problem& problem, int rows, Half* dq) {
+void give_query_parts(BackwardParams& params, const Problem& problem, int rows, Bits16* dq) {
   if (rows == 0) return;
   params.part_dq = part_view(dq, problem, problem.heads, rows);
 }
 
-inline ChunkedView<const Half> read_only(const ChunkedView<Half>& view) {
+inline ChunkedView<const Bits16> read_only(const ChunkedView<Bits16>& view) {
   return {view.first, view.batch, view.row, view.head};
 }
 
@@ -81,7 +82,8 @@ inline MergePartsParams merge_parts_params(const ForwardParams& params, int seql
           params.lse};
 }
 inline SumPartsParams sum_parts_params(const SplitRows& rows, int head_chunks,
-                                       const ChunkedView<Half>& part, const ChunkedView<Half>& x) {
+                                       const ChunkedView<Bits16>& part,
+                                       const ChunkedView<Bits16>& x) {
   return {rows, head_chunks, read_only(part), x};
 }
 

@@ -1,5 +1,3 @@
-#include "kernels/hopper/backward/round_dq.h"
-#include "kernels/hopper/backward/row_statistics.h"
 #include "kernels/hopper/emulated_bodies.h"
 
 namespace sparkbench::hopper {
@@ -10,12 +8,7 @@ SPARK_HOPPER_BACKWARD_CARRIED(SPARK_EMULATED_BACKWARD_CARRIED)
 SPARK_HOPPER_BACKWARD_DQ(SPARK_EMULATED_BACKWARD_DQ)
 SPARK_HOPPER_SPARSE_BACKWARD(SPARK_EMULATED_BACKWARD)
 SPARK_HOPPER_SPARSE_BACKWARD_DQ(SPARK_EMULATED_BACKWARD_DQ)
-
-void emulate_statistics_thread(EmulatedMachine& machine, const void* params) {
-  prepare_statistics(machine, *static_cast<const BackwardParams*>(params));
-}
-void emulate_round_dq_thread(EmulatedMachine& machine, const void* params) {
-  round_dq(machine, *static_cast<const BackwardParams*>(params));
-}
+SPARK_HOPPER_STATISTICS(SPARK_EMULATED_STATISTICS)
+SPARK_HOPPER_ROUND_DQ(SPARK_EMULATED_ROUND_DQ)
 
 }  // namespace sparkbench::hopper

@@ -3,6 +3,7 @@
 
 #include <type_traits>
 
+#include "kernels/base/half.h"
 #include "kernels/tile/lazy_rows.h"
 #include "kernels/tile/m16n8k16_layout.h"
 #include "kernels/tile/probability_scale.h"
@@ -32,6 +33,7 @@ struct BlockPlan {
 /// that tensors may have; missing columns are zeros in shared memory.
 template <int kColumns, bool kDropout, int kLeastColumns, Blocks kBlocks>
 struct WarpgroupConfig {
+  using Element = Half;
   static constexpr int kHeadDim = kColumns, kLeastHeadDim = kLeastColumns;
   static constexpr bool kHasDropout = kDropout;
   using Walk = std::conditional_t<

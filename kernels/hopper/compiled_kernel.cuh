@@ -23,5 +23,9 @@ namespace sparkbench::hopper {
   SPARK_HOPPER_KERNEL(attention_backward_carried, BackwardParams, symbol, __VA_ARGS__)
 #define SPARK_HOPPER_BACKWARD_DQ_KERNEL(symbol, id, ...) \
   SPARK_HOPPER_KERNEL(attention_backward_dq, BackwardParams, symbol, __VA_ARGS__)
+#define SPARK_HOPPER_STATISTICS_KERNEL(symbol, id, ...) \
+  SPARK_HOPPER_KERNEL(prepare_statistics, BackwardParams, symbol, __VA_ARGS__)
+#define SPARK_HOPPER_ROUND_DQ_KERNEL(symbol, id, ...) \
+  SPARK_HOPPER_KERNEL(round_dq, BackwardParams, symbol, __VA_ARGS__)
 
 }  // namespace sparkbench::hopper

@@ -11,17 +11,17 @@ namespace sparkbench::hopper {
 
 /// kRowLanes chunks of rows of a tensor, from first_chunk on.
 template <int kLanes, int kRowLanes, class Tile, class Machine>
-SPARK_DEVICE void copy_column(Machine& machine, Tile& tile, const Half* first, int row_stride,
+SPARK_DEVICE void copy_column(Machine& machine, Tile& tile, const Bits16* first, int row_stride,
                               int rows, int first_chunk, int chunks, int lane) {
   constexpr int kApart = kLanes / kRowLanes, kSteps = Tile::kRows / kApart;
   const int row = spread_row(lane / kRowLanes, kRowLanes);
   const int chunk = first_chunk + lane % kRowLanes;
   const std::ptrdiff_t step = static_cast<std::ptrdiff_t>(kApart) * row_stride;
-  const Half* const of_lane =
+  const Bits16* const of_lane =
       first + static_cast<std::ptrdiff_t>(row) * row_stride + kChunkHalves * chunk;
   const bool has_chunk = chunk < chunks;
   const auto copy = [&](auto exists) {
-    const Half* from = of_lane;
+    const Bits16* from = of_lane;
 #pragma unroll
     for (int i = 0; i < kSteps; ++i) {
       const int of_tile = row + kApart * i;
@@ -39,7 +39,7 @@ SPARK_DEVICE void copy_column(Machine& machine, Tile& tile, const Half* first, i
 /// Copies `rows` rows of `chunks` chunks from `first` on, row_stride halves apart, to a tile; the
 /// rest of the tile becomes zeros. By kLanes threads, of which this is `lane`.
 template <int kLanes, class Tile, class Machine>
-SPARK_DEVICE void copy_rows(Machine& machine, Tile& tile, const Half* first, int row_stride,
+SPARK_DEVICE void copy_rows(Machine& machine, Tile& tile, const Bits16* first, int row_stride,
                             int rows, int chunks, int lane) {
   constexpr int kRest = Tile::kChunksPerRow % kPanelChunks, kWhole = Tile::kChunksPerRow - kRest;
   if constexpr (kWhole > 0) {

@@ -15,5 +15,7 @@ SPARK_EMULATED_BODY(emulate_forward_thread, attention_forward, LaunchParams)
 SPARK_EMULATED_BODY(emulate_backward_thread, attention_backward, BackwardParams)
 SPARK_EMULATED_BODY(emulate_backward_carried_thread, attention_backward_carried, BackwardParams)
 SPARK_EMULATED_BODY(emulate_backward_dq_thread, attention_backward_dq, BackwardParams)
+SPARK_EMULATED_BODY(emulate_statistics_thread, prepare_statistics, BackwardParams)
+SPARK_EMULATED_BODY(emulate_round_dq_thread, round_dq, BackwardParams)
 
 }  // namespace sparkbench::hopper

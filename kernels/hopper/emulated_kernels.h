@@ -15,9 +15,9 @@ template <class Config>
 void emulate_backward_carried_thread(EmulatedMachine& machine, const void* params);
 template <class Config>
 void emulate_backward_dq_thread(EmulatedMachine& machine, const void* params);
-
-/// The same of the kernels over rows, of any head_dim.
+template <class Config>
 void emulate_statistics_thread(EmulatedMachine& machine, const void* params);
+template <class Config>
 void emulate_round_dq_thread(EmulatedMachine& machine, const void* params);
 
 #define SPARK_EMULATED_FORWARD(symbol, id, ...) SPARK_EMULATED(emulate_forward_thread, __VA_ARGS__)
@@ -27,5 +27,9 @@ void emulate_round_dq_thread(EmulatedMachine& machine, const void* params);
   SPARK_EMULATED(emulate_backward_carried_thread, __VA_ARGS__)
 #define SPARK_EMULATED_BACKWARD_DQ(symbol, id, ...) \
   SPARK_EMULATED(emulate_backward_dq_thread, __VA_ARGS__)
+#define SPARK_EMULATED_STATISTICS(symbol, id, ...) \
+  SPARK_EMULATED(emulate_statistics_thread, __VA_ARGS__)
+#define SPARK_EMULATED_ROUND_DQ(symbol, id, ...) \
+  SPARK_EMULATED(emulate_round_dq_thread, __VA_ARGS__)
 
 }  // namespace sparkbench::hopper

@@ -1,8 +1,6 @@
 #include "kernels/hopper/instances.h"
 
 #include "kernels/hopper/backward/params.h"
-#include "kernels/hopper/backward/round_dq.h"
-#include "kernels/hopper/backward/row_statistics.h"
 #include "kernels/hopper/emulated_kernels.h"
 #include "kernels/hopper/instance_table.h"
 
@@ -25,8 +23,8 @@ SPARK_HOPPER_SPARSE_BACKWARD_DQ(SPARK_DECLARE_BACKWARD)
 SPARK_HOPPER_PACKED_BACKWARD(SPARK_DECLARE_BACKWARD)
 SPARK_HOPPER_PACKED_BACKWARD_SUMS(SPARK_DECLARE_BACKWARD)
 SPARK_HOPPER_PACKED_BACKWARD_DQ(SPARK_DECLARE_BACKWARD)
-extern "C" void hopper_fp32acc_bwd_statistics(BackwardParams params);
-extern "C" void hopper_fp32acc_bwd_round_dq(BackwardParams params);
+SPARK_HOPPER_STATISTICS(SPARK_DECLARE_BACKWARD)
+SPARK_HOPPER_ROUND_DQ(SPARK_DECLARE_BACKWARD)
 #define SPARK_FUNCTION(symbol) reinterpret_cast<const void*>(symbol)
 #else
 #define SPARK_FUNCTION(symbol) nullptr
@@ -53,6 +51,7 @@ KernelInstance instance(std::string_view symbol, std::string_view id, const void
           .symbol = symbol,
           .instruction = MmaInstruction::kWgmma,
           .accumulator = Accumulator::kFp32,
+          .element = Config::Element::kType,
           .head_dim = Config::kHeadDim,
           .least_head_dim = Config::kLeastHeadDim,
           .has_dropout = Config::kHasDropout,
@@ -72,21 +71,23 @@ KernelInstance instance(std::string_view symbol, std::string_view id, const void
           .function = function};
 }
 
-/// An instance without products, for any head_dim, whose blocks have `rows` rows.
+/// An instance without products, for any head_dim.
+template <class Config>
 KernelInstance row_instance(std::string_view symbol, std::string_view id, const void* function,
-                            EmulatedBody* emulate, int threads, int rows) {
+                            EmulatedBody* emulate) {
   return {.id = id,
           .symbol = symbol,
           .instruction = MmaInstruction::kWgmma,
           .accumulator = Accumulator::kFp32,
+          .element = Config::Element::kType,
           .head_dim = kMostColumns,
           .least_head_dim = kChunkHalves,
           .has_dropout = false,
           .blocks = BlockSource::kDense,
           .products = 0,
-          .threads = threads,
+          .threads = Config::kThreads,
           .dynamic_shared_bytes = 0,
-          .block_rows = rows,
+          .block_rows = Config::kBlockM,
           .step_columns = 0,
           .limits = {},
           .emulate = emulate,
@@ -117,6 +118,12 @@ KernelInstance row_instance(std::string_view symbol, std::string_view id, const 
   instance<__VA_ARGS__>(#symbol, id, SPARK_FUNCTION(symbol),                                       \
                         SPARK_BODY(emulate_backward_dq_thread<__VA_ARGS__>), __VA_ARGS__::kBlockM, \
                         __VA_ARGS__::kBlockN, 3),
+#define SPARK_STATISTICS_ROW(symbol, id, ...)                    \
+  row_instance<__VA_ARGS__>(#symbol, id, SPARK_FUNCTION(symbol), \
+                            SPARK_BODY(emulate_statistics_thread<__VA_ARGS__>)),
+#define SPARK_ROUND_DQ_ROW(symbol, id, ...)                      \
+  row_instance<__VA_ARGS__>(#symbol, id, SPARK_FUNCTION(symbol), \
+                            SPARK_BODY(emulate_round_dq_thread<__VA_ARGS__>)),
 const KernelInstance kInstances[] = {
     SPARK_HOPPER_FORWARD(SPARK_FORWARD_ROW)                     //
     SPARK_HOPPER_RUNS_FORWARD(SPARK_FORWARD_ROW)                //
@@ -131,13 +138,8 @@ const KernelInstance kInstances[] = {
     SPARK_HOPPER_PACKED_BACKWARD_SUMS(SPARK_BACKWARD_SUMS_ROW)  //
     SPARK_HOPPER_PACKED_BACKWARD(SPARK_BACKWARD_ROW)            //
     SPARK_HOPPER_PACKED_BACKWARD_DQ(SPARK_BACKWARD_DQ_ROW)      //
-    row_instance("hopper_fp32acc_bwd_statistics", "hopper-fp32acc/bwd-statistics",
-                 SPARK_FUNCTION(hopper_fp32acc_bwd_statistics),
-                 SPARK_BODY(emulate_statistics_thread), StatisticsConfig::kThreads,
-                 StatisticsConfig::kBlockM),
-    row_instance("hopper_fp32acc_bwd_round_dq", "hopper-fp32acc/bwd-round-dq",
-                 SPARK_FUNCTION(hopper_fp32acc_bwd_round_dq), SPARK_BODY(emulate_round_dq_thread),
-                 RoundDqConfig::kThreads, kWarpgroupRows),
+    SPARK_HOPPER_STATISTICS(SPARK_STATISTICS_ROW)               //
+    SPARK_HOPPER_ROUND_DQ(SPARK_ROUND_DQ_ROW)                   //
 };
 
 }  // namespace

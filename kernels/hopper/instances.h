@@ -4,6 +4,8 @@
 
 #include "kernels/hopper/backward/carried_config.h"
 #include "kernels/hopper/backward/config.h"
+#include "kernels/hopper/backward/round_dq.h"
+#include "kernels/hopper/backward/row_statistics.h"
 #include "kernels/hopper/forward/config.h"
 
 namespace sparkbench::hopper {
@@ -107,6 +109,12 @@ namespace sparkbench::hopper {
       "hopper-fp32acc/bwd/d" #columns "/dropout/carried", CarriedConfig<columns, true, least>)
 #define SPARK_HOPPER_BACKWARD_CARRIED(ROW)                                                    \
   SPARK_HOPPER_COLUMNS_TO_128(SPARK_HOPPER_BACKWARD_CARRIED_OF, ROW)
+
+/// The kernels over rows, of any head_dim.
+#define SPARK_HOPPER_STATISTICS(ROW)                                                          \
+  ROW(hopper_fp32acc_bwd_statistics, "hopper-fp32acc/bwd-statistics", StatisticsConfig)
+#define SPARK_HOPPER_ROUND_DQ(ROW)                                                            \
+  ROW(hopper_fp32acc_bwd_round_dq, "hopper-fp32acc/bwd-round-dq", RoundDqConfig)
 // clang-format on
 
 }  // namespace sparkbench::hopper

@@ -12,11 +12,11 @@ using EncodeTensorMap = TensorMap (*)(const TensorMapShape&);
 
 /// The map of a tensor [batch, rows, heads, head_dim]; none for an empty one, which nothing reads,
 /// nor without `encode`, for a plan of which only the workspace counts.
-inline TensorMap map_of(const ChunkedView<const Half>& view, int batch, int rows, int heads,
+inline TensorMap map_of(const ChunkedView<const Bits16>& view, int batch, int rows, int heads,
                         int head_dim, EncodeTensorMap encode) {
   if (encode == nullptr || batch == 0 || rows == 0) return {};
   const auto bytes = [](std::uint32_t chunks, int extent) {
-    return std::uint64_t{extent == 1 ? 1 : chunks} * kChunkHalves * sizeof(Half);
+    return std::uint64_t{extent == 1 ? 1 : chunks} * kChunkHalves * sizeof(Bits16);
   };
   const auto extent = [](int n) { return static_cast<std::uint32_t>(n); };
   return encode({view.first, extent(head_dim), extent(rows), extent(heads), extent(batch),
@@ -33,7 +33,7 @@ inline LaunchParams launch_params(const Problem& problem, const ForwardTensors& 
                                   EncodeTensorMap encode) {
   LaunchParams params{};
   static_cast<ForwardParams&>(params) = forward_params(problem, tensors);
-  const auto keys = [&](const ChunkedView<const Half>& view) {
+  const auto keys = [&](const ChunkedView<const Bits16>& view) {
     return map_of(view, problem.batch, problem.seqlen_k, problem.key_heads(), problem.head_dim,
                   encode);
   };

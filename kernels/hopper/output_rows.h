@@ -14,7 +14,7 @@ inline constexpr int kWarpRows = 16;  // of a wgmma, for each of its four warps
 
 /// A tensor, and the workspace of its splits.
 struct OutputViews {
-  ChunkedView<Half> whole, parts;
+  ChunkedView<Bits16> whole, parts;
 };
 
 /// Rows of a block of a sequence, or of a pattern's list.
@@ -72,7 +72,7 @@ class OutputRows {
     for (int i = 0; i < kWarpRows / kRows; ++i) {
       const int row = spread_row(kRows * i + machine_.lane() / kLanes, kLanes);
       if (chunk >= chunks || !is_owned(row)) continue;
-      const ChunkedView<Half>& view = is_part() ? views.parts : views.whole;
+      const ChunkedView<Bits16>& view = is_part() ? views.parts : views.whole;
       machine_.store_global(view.at(batch, place(row), head) + kChunkHalves * chunk,
                             machine_.template load_shared<Bits128>(tile.at(of_warp + row, chunk)));
     }

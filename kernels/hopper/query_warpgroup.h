@@ -144,7 +144,7 @@ class QueryWarpgroup {
   SPARK_DEVICE void multiply_rows(std::uint64_t a, std::uint64_t b, ScoresOf<kKeys>& c) {
 #pragma unroll
     for (int step = 0; step < Config::kHeadDim / Config::kProductDepth; ++step) {
-      machine_.template multiply_async<kKeys, kColumnsAreK>(
+      machine_.template multiply_async<typename Config::Element, kKeys, kColumnsAreK>(
           c.score[0], a + columns_step<typename Config::QueryTile>(step),
           b + columns_step<typename Config::KeyTile>(step), step > 0);
     }
@@ -155,8 +155,8 @@ class QueryWarpgroup {
                                      Fragment (&c)[Config::kColumnSteps]) {
 #pragma unroll
     for (int step = kFirst / Config::kProductDepth; step < kEnd / Config::kProductDepth; ++step) {
-      machine_.template multiply_async<Config::kHeadDim, kRowsAreK>(c, a.of[step],
-                                                                    b + rows_step(step), true);
+      machine_.template multiply_async<typename Config::Element, Config::kHeadDim, kRowsAreK>(
+          c, a.of[step], b + rows_step(step), true);
     }
   }
 

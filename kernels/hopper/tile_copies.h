@@ -31,8 +31,8 @@ class BoxCopies {
   /// `barrier` tracks what is copied until end().
   SPARK_DEVICE void begin(Mbarrier& barrier) { barrier_ = &barrier; }
   template <class Tile>
-  SPARK_DEVICE void copy(Tile& tile, const ChunkedView<const Half>& /*view*/, const TensorMap& map,
-                         const HeadRows& rows, int /*chunks*/) {
+  SPARK_DEVICE void copy(Tile& tile, const ChunkedView<const Bits16>& /*view*/,
+                         const TensorMap& map, const HeadRows& rows, int /*chunks*/) {
     if (!asks_) return;
     machine_.expect_bytes(barrier_, kTileBytes<Tile>);
 #pragma unroll
@@ -69,7 +69,7 @@ class PackedCopies {
 
   SPARK_DEVICE void begin(Mbarrier& barrier) { boxes_.begin(barrier); }
   template <class Tile>
-  SPARK_DEVICE void copy(Tile& tile, const ChunkedView<const Half>& view, const TensorMap& map,
+  SPARK_DEVICE void copy(Tile& tile, const ChunkedView<const Bits16>& view, const TensorMap& map,
                          const HeadRows& rows, int chunks) {
     if (rows.first + Tile::kRows <= rows.end) {
       boxes_.copy(tile, view, map, rows, chunks);

@@ -62,7 +62,7 @@ class TileLoader {
   SPARK_DEVICE void load_keys(const HeadRows& rows) {
     auto& barriers = tiles_.barriers;
     const int place = passing_.place();
-    const auto load = [&](const ChunkedView<const Half>& view, const TensorMap& map, auto& tile,
+    const auto load = [&](const ChunkedView<const Bits16>& view, const TensorMap& map, auto& tile,
                           Mbarrier& full) {
       copies_.begin(full);
       copy(view, map, rows, tile);
@@ -108,7 +108,7 @@ class TileLoader {
     machine_.wait_at_mbarrier(&empty, ring.empty_parity());
   }
   template <class Tile>
-  SPARK_DEVICE void copy(const ChunkedView<const Half>& view, const TensorMap& map,
+  SPARK_DEVICE void copy(const ChunkedView<const Bits16>& view, const TensorMap& map,
                          const HeadRows& rows, Tile& tile) {
     copies_.copy(tile, view, map, rows, params_.head_chunks);
   }

@@ -50,10 +50,10 @@ class MadeUpMemory {
 };
 
 inline ForwardTensors made_up_forward(const Problem& problem, MadeUpMemory& memory) {
-  const Half* const q = memory.allocate<Half>();
-  const Half* const k = memory.allocate<Half>();
-  const Half* const v = memory.allocate<Half>();
-  Half* const o = memory.allocate<Half>();
+  const Bits16* const q = memory.allocate<Bits16>();
+  const Bits16* const k = memory.allocate<Bits16>();
+  const Bits16* const v = memory.allocate<Bits16>();
+  Bits16* const o = memory.allocate<Bits16>();
   return contiguous_tensors(problem, q, k, v, o, memory.allocate<float>());
 }
 

@@ -4,6 +4,7 @@
 
 #include <string_view>
 
+#include "kernels/base/element_type.h"
 #include "kernels/machine/mma_instruction.h"
 #include "kernels/problem/attention.h"
 #include "kernels/tile/block_source.h"
@@ -28,8 +29,9 @@ struct KernelInstance {
   std::string_view symbol;  // in machine code: an extern "C" name, the same in every build
   MmaInstruction instruction;
   Accumulator accumulator;  // of the scores
-  int head_dim;             // the most that it serves, by the products that it has
-  int least_head_dim;       // the fewest, by zeros: as many unless it is padded
+  ElementType element = ElementType::kFp16;
+  int head_dim;        // the most that it serves, by the products that it has
+  int least_head_dim;  // the fewest, by zeros: as many unless it is padded
   bool has_dropout;
   BlockSource blocks;
   int products;              // matrix products over all scores, of equal work; 0: none

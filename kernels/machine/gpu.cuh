@@ -7,6 +7,7 @@
 
 #include <cstdint>
 
+#include "kernels/base/half.h"
 #include "kernels/machine/codegen.cuh"
 #include "kernels/machine/machine.h"
 #include "kernels/machine/mma/m16n8k16.cuh"
@@ -15,6 +16,18 @@
 #include "kernels/machine/tensor_copy/tensor_copy.cuh"
 
 namespace sparkbench {
+
+/// Two elements of a type as CUDA has them.
+template <class Element>
+struct GpuPair;
+template <>
+struct GpuPair<Half> {
+  using Type = __half2;
+
+  __device__ __forceinline__ static Type rounded(float low, float high) {
+    return __floats2half2_rn(low, high);
+  }
+};
 
 class GpuMachine : public GpuCodegen,
                    public GpuM8n8k4,
@@ -247,8 +260,9 @@ class GpuMachine : public GpuCodegen,
     return result;
   }
   __device__ __forceinline__ float reciprocal(float x) const { return __frcp_rn(x); }
+  template <class Element = Half>
   __device__ __forceinline__ std::uint32_t pack_halves(float low, float high) const {
-    const __half2 pair = __floats2half2_rn(low, high);
+    const auto pair = GpuPair<Element>::rounded(low, high);
     return reinterpret_cast<const std::uint32_t&>(pair);
   }
   __device__ __forceinline__ std::uint32_t upper_halves(std::uint32_t low,
@@ -261,11 +275,13 @@ class GpuMachine : public GpuCodegen,
     asm("prmt.b32 %0, %1, %2, %3;" : "=r"(result) : "r"(low), "r"(high), "r"(selector));
     return result;
   }
+  template <class Element = Half>
   __device__ __forceinline__ float low_half(std::uint32_t pair) const {
-    return __low2float(reinterpret_cast<const __half2&>(pair));
+    return __low2float(reinterpret_cast<const typename GpuPair<Element>::Type&>(pair));
   }
+  template <class Element = Half>
   __device__ __forceinline__ float high_half(std::uint32_t pair) const {
-    return __high2float(reinterpret_cast<const __half2&>(pair));
+    return __high2float(reinterpret_cast<const typename GpuPair<Element>::Type&>(pair));
   }
 
  private:

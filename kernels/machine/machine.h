@@ -120,11 +120,11 @@
 //                                                     the descriptor of an operand
 //   void fence_products()                             wgmma.fence: before the first product, and
 //                                                     where registers of c or a were written since
-//   void multiply_async<int kN, Major kB, Major kA = Major::kRow>(c, a, b, bool accumulate)
+//   void multiply_async<Element, int kN, Major kB, Major kA = Major::kRow>(c, a, b, accumulate)
 //            m16n8k16::FragmentC<kFp32> (&c)[kN / 8];                 wgmma.mma_async.m64nNk16:
 //            std::uint64_t a, or const m16n8k16::FragmentA& a;        c = a b, or c += a b where it
 //            std::uint64_t b;                                         accumulates; A in registers
-//                                                                     has no kA
+//            bool accumulate;                                         has no kA
 //   void commit_products()                            wgmma.commit_group, as of copies
 //   void wait_for_products<int kPending>()            wgmma.wait_group
 //
@@ -137,12 +137,14 @@
 //   float exp2(float x)                               ex2.approx.ftz.f32 (MUFU.EX2)
 //   float log2(float x)                               lg2.approx.ftz.f32 (MUFU.LG2)
 //   float reciprocal(float x)                         1 / x, correctly rounded
-//   std::uint32_t pack_halves(float low, float high)  two cvt.rn.f16.f32
+//   std::uint32_t pack_halves<Element = Half>(float low, float high)
+//                                                     two cvt.rn.f16.f32, or to another type
 //   std::uint32_t upper_halves(low, high)             bits 16..31 of two words as a pair (PRMT)
 //   std::uint32_t permute(low, high, selector)        PRMT: byte i is byte (selector nibble i) % 8
 //                                                     of the 8 of both words, or that byte's sign
 //                                                     eight times where the nibble is 8 or more
-//   float low_half(std::uint32_t), high_half(...)     exact widening
+//   float low_half<Element = Half>(std::uint32_t), high_half<Element>(...)
+//                                                     exact widening
 //   int lowest_bit(std::uint32_t)                     which bit that is set is the lowest, of a
 //                                                     word with any
 #pragma once

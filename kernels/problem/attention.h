@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "kernels/base/accumulator.h"
+#include "kernels/base/element_type.h"
 #include "kernels/base/host_device.h"
 #include "kernels/mask/key_mask.h"
 #include "kernels/problem/dropout.h"
@@ -46,6 +47,7 @@ struct Problem {
   /// For a strided view of another problem: the dropout mask is of_sequences() of this one
   /// (kernels/mask/dropout_views.h).
   std::uint32_t first_dropout_sequence = 0;
+  ElementType element = ElementType::kFp16;
 
   int key_heads() const { return heads_k != 0 ? heads_k : heads; }
   /// Query heads that read a key head, and which one a query head reads: as FlashAttention-2.

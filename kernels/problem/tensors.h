@@ -23,8 +23,10 @@ struct TensorView {
   SPARK_HD T* row(int b, int s, int h) const {
     return data + (b * batch_stride + s * seqlen_stride + h * head_stride);
   }
-  /// A view of what may be changed is one of what may be read.
-  template <class U, class = std::enable_if_t<std::is_same_v<U, const T> && !std::is_const_v<T>>>
+  /// A view of what may be changed is one of what may be read, and one of elements of a type is one
+  /// of Bits16.
+  template <class U, class = std::enable_if_t<!std::is_same_v<T, U> && sizeof(T) == sizeof(U) &&
+                                              std::is_convertible_v<T*, U*>>>
   SPARK_HD operator TensorView<U>() const {  // NOLINT(google-explicit-constructor)
     return {data, batch_stride, seqlen_stride, head_stride};
   }
@@ -49,26 +51,26 @@ std::size_t extent_bytes(const TensorView<T>& view, int batch, int seqlen, int h
 /// A forward pass over tensors in the memory of the device that runs it.
 /// A row without a visible key gives o = 0 and lse = -inf.
 struct ForwardTensors {
-  TensorView<const Half> q;  // [batch, seqlen_q, heads, head_dim]
-  TensorView<const Half> k;  // [batch, seqlen_k, heads_k, head_dim]
-  TensorView<const Half> v;  // [batch, seqlen_k, heads_k, head_dim]
-  TensorView<Half> o;        // [batch, seqlen_q, heads, head_dim]
-  float* lse;                // [batch, heads, seqlen_q], contiguous, natural logarithm
+  TensorView<const Bits16> q;  // [batch, seqlen_q, heads, head_dim]
+  TensorView<const Bits16> k;  // [batch, seqlen_k, heads_k, head_dim]
+  TensorView<const Bits16> v;  // [batch, seqlen_k, heads_k, head_dim]
+  TensorView<Bits16> o;        // [batch, seqlen_q, heads, head_dim]
+  float* lse;                  // [batch, heads, seqlen_q], contiguous, natural logarithm
   const DropoutOffset* dropout_offset = nullptr;  // instead of the problem's, unless null
 };
 
 /// A backward pass: the gradients of sum(o * d_o) with respect to q, k and v. A row without a
 /// visible key has and gives zero gradients; so does a dropped element.
 struct BackwardTensors {
-  TensorView<const Half> q;    // [batch, seqlen_q, heads, head_dim]
-  TensorView<const Half> k;    // [batch, seqlen_k, heads_k, head_dim]
-  TensorView<const Half> v;    // [batch, seqlen_k, heads_k, head_dim]
-  TensorView<const Half> o;    // [batch, seqlen_q, heads, head_dim], of the forward pass
-  TensorView<const Half> d_o;  // [batch, seqlen_q, heads, head_dim]
-  const float* lse;            // [batch, heads, seqlen_q], of the forward pass
-  TensorView<Half> dq;         // [batch, seqlen_q, heads, head_dim]
-  TensorView<Half> dk;         // [batch, seqlen_k, heads_k, head_dim]: over the heads that read it
-  TensorView<Half> dv;         // [batch, seqlen_k, heads_k, head_dim]
+  TensorView<const Bits16> q;    // [batch, seqlen_q, heads, head_dim]
+  TensorView<const Bits16> k;    // [batch, seqlen_k, heads_k, head_dim]
+  TensorView<const Bits16> v;    // [batch, seqlen_k, heads_k, head_dim]
+  TensorView<const Bits16> o;    // [batch, seqlen_q, heads, head_dim], of the forward pass
+  TensorView<const Bits16> d_o;  // [batch, seqlen_q, heads, head_dim]
+  const float* lse;              // [batch, heads, seqlen_q], of the forward pass
+  TensorView<Bits16> dq;         // [batch, seqlen_q, heads, head_dim]
+  TensorView<Bits16> dk;  // [batch, seqlen_k, heads_k, head_dim]: over the heads that read it
+  TensorView<Bits16> dv;  // [batch, seqlen_k, heads_k, head_dim]
   const DropoutOffset* dropout_offset = nullptr;  // as of the forward pass
 };
 
@@ -83,15 +85,15 @@ TensorView<T> contiguous_keys(const Problem& problem, T* data) {
 }
 
 /// The same of contiguous tensors.
-inline ForwardTensors contiguous_tensors(const Problem& problem, const Half* q, const Half* k,
-                                         const Half* v, Half* o, float* lse) {
+inline ForwardTensors contiguous_tensors(const Problem& problem, const Bits16* q, const Bits16* k,
+                                         const Bits16* v, Bits16* o, float* lse) {
   const auto queries = [&](auto* data) { return contiguous_queries(problem, data); };
   const auto keys = [&](auto* data) { return contiguous_keys(problem, data); };
   return {queries(q), keys(k), keys(v), queries(o), lse};
 }
-inline BackwardTensors contiguous_tensors(const Problem& problem, const Half* q, const Half* k,
-                                          const Half* v, const Half* o, const Half* d_o,
-                                          const float* lse, Half* dq, Half* dk, Half* dv) {
+inline BackwardTensors contiguous_tensors(const Problem& problem, const Bits16* q, const Bits16* k,
+                                          const Bits16* v, const Bits16* o, const Bits16* d_o,
+                                          const float* lse, Bits16* dq, Bits16* dk, Bits16* dv) {
   const auto queries = [&](auto* data) { return contiguous_queries(problem, data); };
   const auto keys = [&](auto* data) { return contiguous_keys(problem, data); };
   return {queries(q), keys(k),     keys(v),  queries(o), queries(d_o),

@@ -24,7 +24,7 @@ class ViewsWalk {
     const ForwardTensors& tensors = *request_.forward;
     for (int pass = 0; pass < passes_; ++pass) add_views(&PlanRequest::forward, pass);
     RowsStep merge{merge_passes_step(merge_params(problem_, tensors, layout_, memory_),
-                                     rows_of(problem_.heads))};
+                                     rows_of_tokens(problem_, problem_.heads))};
     if (passes_ > 1) {
       merge.name = "o";
       merge.sum = tensors.o;
@@ -34,7 +34,8 @@ class ViewsWalk {
 
   void backward() const {
     const BackwardTensors& tensors = *request_.backward;
-    const RowsOfHeads queries = rows_of(problem_.heads), keys = rows_of(problem_.key_heads());
+    const RowsOfHeads queries = rows_of_tokens(problem_, problem_.heads);
+    const RowsOfHeads keys = rows_of_tokens(problem_, problem_.key_heads());
     for (int pass = 0; pass < passes_; ++pass) {
       add_rows_(
           {gather_lse_step(gather_params(problem_, tensors, pass, layout_, memory_), queries)});
@@ -48,8 +49,6 @@ class ViewsWalk {
   }
 
  private:
-  RowsOfHeads rows_of(int heads) const { return {problem_.seqlen_q, heads, problem_.batch}; }
-
   /// `tensors` is the member of a request that has them.
   template <class Tensors>
   void add_views(const Tensors* PlanRequest::*tensors, int pass) const {

@@ -15,7 +15,7 @@ struct RowsStep {
   Step step;
   /// The tensor to which it adds the passes after the first. Null for none.
   const char* name = nullptr;
-  TensorView<Half> sum = {};
+  TensorView<Bits16> sum = {};
   bool is_of_keys = false;  // the rows of dK or dV
 
   bool adds() const { return name != nullptr; }

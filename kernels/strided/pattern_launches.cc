@@ -144,8 +144,8 @@ PassesWorkspace::PassesWorkspace(const Problem& problem, Pass pass, std::uint64_
     return begin;
   };
   const std::uint64_t lse_bytes = saturating_product({problem.lse_elements(), sizeof(float)});
-  const std::uint64_t q_bytes = saturating_product({problem.q_elements(), sizeof(Half)});
-  const std::uint64_t k_bytes = saturating_product({problem.k_elements(), sizeof(Half)});
+  const std::uint64_t q_bytes = saturating_product({problem.q_elements(), sizeof(Bits16)});
+  const std::uint64_t k_bytes = saturating_product({problem.k_elements(), sizeof(Bits16)});
   const std::size_t passes = problem.sparse->passes.size();
   if (pass == Pass::kForward) {
     for (std::size_t i = 0; i < passes; ++i) lse.push_back(take(lse_bytes));
@@ -171,13 +171,13 @@ T* at(std::byte* memory, std::uint64_t begin) {
 
 std::size_t behind_first(int pass) { return static_cast<std::size_t>(pass - 1); }
 
-ChunkedView<const Half> queries(const Problem& problem, const char* name,
-                                const TensorView<const Half>& view) {
+ChunkedView<const Bits16> queries(const Problem& problem, const char* name,
+                                  const TensorView<const Bits16>& view) {
   return chunked_view(name, view, problem.batch, problem.seqlen_q, problem.heads, problem.head_dim);
 }
 
 /// x += the results of the passes after the first, contiguous at `begins`.
-SumParams sum_of(const Problem& problem, const char* name, const TensorView<Half>& x, int heads,
+SumParams sum_of(const Problem& problem, const char* name, const TensorView<Bits16>& x, int heads,
                  const std::vector<std::uint64_t>& begins, std::byte* memory) {
   const int seqlen = problem.seqlen_q;
   SumParams params{};
@@ -186,10 +186,11 @@ SumParams sum_of(const Problem& problem, const char* name, const TensorView<Half
   params.seqlen = seqlen;
   params.head_chunks = problem.head_dim / kChunkHalves;
   for (std::size_t i = 0; i < begins.size(); ++i) {
-    params.more[i] = chunked_view<const Half>(
-        name,
-        contiguous_view<const Half>(at<Half>(memory, begins[i]), seqlen, heads, problem.head_dim),
-        problem.batch, seqlen, heads, problem.head_dim);
+    params.more[i] =
+        chunked_view<const Bits16>(name,
+                                   contiguous_view<const Bits16>(at<Bits16>(memory, begins[i]),
+                                                                 seqlen, heads, problem.head_dim),
+                                   problem.batch, seqlen, heads, problem.head_dim);
   }
   params.x = chunked_view(name, x, problem.batch, seqlen, heads, problem.head_dim);
   return params;
@@ -202,7 +203,7 @@ ForwardTensors tensors_of_pass(const Problem& problem, const ForwardTensors& who
   ForwardTensors tensors = whole;
   tensors.lse = at<float>(memory, workspace.lse[static_cast<std::size_t>(pass)]);
   if (pass > 0) {
-    tensors.o = contiguous_queries(problem, at<Half>(memory, workspace.o[behind_first(pass)]));
+    tensors.o = contiguous_queries(problem, at<Bits16>(memory, workspace.o[behind_first(pass)]));
   }
   return tensors;
 }
@@ -218,9 +219,9 @@ BackwardTensors tensors_of_pass(const Problem& problem, const BackwardTensors& w
   tensors.lse = at<float>(memory, workspace.lse[static_cast<std::size_t>(pass)]);
   if (pass > 0) {
     const std::size_t i = behind_first(pass);
-    tensors.dq = contiguous_queries(problem, at<Half>(memory, workspace.dq[i]));
-    tensors.dk = contiguous_keys(problem, at<Half>(memory, workspace.dk[i]));
-    tensors.dv = contiguous_keys(problem, at<Half>(memory, workspace.dv[i]));
+    tensors.dq = contiguous_queries(problem, at<Bits16>(memory, workspace.dq[i]));
+    tensors.dk = contiguous_keys(problem, at<Bits16>(memory, workspace.dk[i]));
+    tensors.dv = contiguous_keys(problem, at<Bits16>(memory, workspace.dv[i]));
   }
   return tensors;
 }

@@ -123,8 +123,8 @@ TEST(TokenHeadsOfTensors, AreAdjacentInContiguousOnes) {
   const Problem problem = problem_of("strided:4", 2);
   ForwardTensors tensors = contiguous_tensors(problem, nullptr, nullptr, nullptr, nullptr, nullptr);
   EXPECT_EQ(token_heads(problem, tensors), TokenHeads::kAdjacent);
-  for (TensorView<const Half>* const view : {&tensors.q, &tensors.k, &tensors.v}) {
-    const TensorView<const Half> before = *view;
+  for (TensorView<const Bits16>* const view : {&tensors.q, &tensors.k, &tensors.v}) {
+    const TensorView<const Bits16> before = *view;
     view->seqlen_stride += 8;
     EXPECT_EQ(token_heads(problem, tensors), TokenHeads::kAny);
     *view = before;

@@ -10,7 +10,7 @@
 
 namespace sparkbench {
 
-/// Halves of a chunk.
+/// Elements of a chunk.
 inline constexpr int kChunkHalves = 8;
 
 /// Row (b, s, h) of [batch, seqlen, heads, head_dim] begins b * batch + s * row + h * head chunks
@@ -29,7 +29,7 @@ struct ChunkedView {
     return first + static_cast<std::size_t>(chunk) * kChunkHalves;
   }
   SPARK_HD T* at(int b, int s, int h) const { return at_chunk(chunk(b, s, h)); }
-  /// The distance from a row to the next, in halves.
+  /// The distance from a row to the next, in elements.
   SPARK_HD int row_stride() const { return static_cast<int>(row) * kChunkHalves; }
 };
 

@@ -18,8 +18,8 @@ inline bool launches_last_tile_first(const KeyMask& mask) { return mask.grows();
 /// If kIsVarlen<Config>, the tensors are varlen (kernels/problem/packed.h). If kIsSparse<Config>,
 /// the mask is a pattern.
 struct ForwardParams {
-  ChunkedView<const Half> q, k, v;
-  ChunkedView<Half> o;
+  ChunkedView<const Bits16> q, k, v;
+  ChunkedView<Bits16> o;
   float* lse;
   int heads;
   HeadGroups groups;
@@ -32,8 +32,8 @@ struct ForwardParams {
   const DropoutOffset* dropout_offset;  // null: dropout.offset
   const WorkItem* items = nullptr;      // varlen; the lengths in `mask` are totals
   SparseLists sparse = {};              // block-sparse; `mask` is then full
-  ChunkedView<Half> part_o = {};  // partial results of splits (sparse_list.h): [batch, part_rows,
-  float* part_lse = nullptr;      // heads, head_dim], and [batch, heads, part_rows]
+  ChunkedView<Bits16> part_o = {};  // partial results of splits (sparse_list.h): [batch, part_rows,
+  float* part_lse = nullptr;        // heads, head_dim], and [batch, heads, part_rows]
   int part_rows = 0;
   /// is_last_tile_first as a word that an instruction compares directly, for a Config whose
   /// kKeepsTileOrder is false, because it has no register for a predicate.

@@ -20,9 +20,9 @@ struct SplitRows {
 struct MergePartsParams {
   SplitRows rows;
   int heads, head_chunks;
-  ChunkedView<const Half> part_o;  // [batch, part_rows, heads, head_dim]
-  const float* part_lse;           // [batch, heads, part_rows]
-  ChunkedView<Half> o;
+  ChunkedView<const Bits16> part_o;  // [batch, part_rows, heads, head_dim]
+  const float* part_lse;             // [batch, heads, part_rows]
+  ChunkedView<Bits16> o;
   float* lse;  // [batch, heads, seqlen]
 };
 
@@ -30,8 +30,8 @@ struct MergePartsParams {
 struct SumPartsParams {
   SplitRows rows;
   int head_chunks;
-  ChunkedView<const Half> part;  // [batch, part_rows, heads, head_dim]
-  ChunkedView<Half> x;
+  ChunkedView<const Bits16> part;  // [batch, part_rows, heads, head_dim]
+  ChunkedView<Bits16> x;
 };
 
 /// A thread's row, its row in the first split, how many splits there are, and its first chunk.
@@ -52,7 +52,7 @@ SPARK_DEVICE PartRow part_row(Machine& machine, const SplitRows& rows) {
           thread % kLanesOfRow};
 }
 
-template <class Machine>
+template <class Element, class Machine>
 SPARK_DEVICE void merge_parts(Machine& machine, const MergePartsParams& params) {
   const PartRow of = part_row(machine, params.rows);
   if (of.row >= params.rows.seqlen) return;
@@ -79,31 +79,31 @@ SPARK_DEVICE void merge_parts(Machine& machine, const MergePartsParams& params) 
   for (int chunk = of.chunk; chunk < params.head_chunks; chunk += kLanesOfRow) {
     float o[kChunkHalves] = {};
     for (int part = 0; part < of.parts; ++part) {
-      const Half* const other =
+      const Bits16* const other =
           params.part_o.at(of.batch, of.part_row + part * block_rows, of.head) +
           chunk * kChunkHalves;
-      add_chunk(machine, machine.template load_global<Bits128>(other),
-                SPARK_PLANTED(kPartWeightLost, weight(part) * inverse, inverse), o);
+      add_chunk<Element>(machine, machine.template load_global<Bits128>(other),
+                         SPARK_PLANTED(kPartWeightLost, weight(part) * inverse, inverse), o);
     }
     machine.store_global(params.o.at(of.batch, of.row, of.head) + chunk * kChunkHalves,
-                         chunk_of(machine, o));
+                         chunk_of<Element>(machine, o));
   }
 }
 
-template <class Machine>
+template <class Element, class Machine>
 SPARK_DEVICE void sum_parts(Machine& machine, const SumPartsParams& params) {
   const PartRow of = part_row(machine, params.rows);
   if (of.row >= params.rows.seqlen) return;
   for (int chunk = of.chunk; chunk < params.head_chunks; chunk += kLanesOfRow) {
     float sum[kChunkHalves] = {};
     for (int part = 0; part < SPARK_PLANTED(kPartGradientLost, of.parts, of.parts - 1); ++part) {
-      const Half* const other =
+      const Bits16* const other =
           params.part.at(of.batch, of.part_row + part * params.rows.block_rows, of.head) +
           chunk * kChunkHalves;
-      add_chunk(machine, machine.template load_global<Bits128>(other), 1.0f, sum);
+      add_chunk<Element>(machine, machine.template load_global<Bits128>(other), 1.0f, sum);
     }
     machine.store_global(params.x.at(of.batch, of.row, of.head) + chunk * kChunkHalves,
-                         chunk_of(machine, sum));
+                         chunk_of<Element>(machine, sum));
   }
 }
 

@@ -74,8 +74,8 @@ struct MergeParams {
   ViewedRows rows[kMostMerged];
   const float* lse[kMostMerged];  // in the order of `rows`
   /// O of the second and later passes; the first pass's is in `o`.
-  ChunkedView<const Half> more[kMostMerged - 1];
-  ChunkedView<Half> o;
+  ChunkedView<const Bits16> more[kMostMerged - 1];
+  ChunkedView<Bits16> o;
   float* whole_lse;  // [batch, heads, seqlen]
 };
 
@@ -91,8 +91,8 @@ struct GatherParams {
 /// batch.
 struct SumParams {
   int parts, heads, seqlen, head_chunks;
-  ChunkedView<const Half> more[kMostMerged - 1];
-  ChunkedView<Half> x;
+  ChunkedView<const Bits16> more[kMostMerged - 1];
+  ChunkedView<Bits16> x;
 };
 
 /// A thread's row, and its first chunk.
@@ -107,27 +107,28 @@ SPARK_DEVICE MergeRow merge_row(Machine& machine, int heads) {
           blocks.tile(block) * kMergeRows + thread / kLanesOfRow, thread % kLanesOfRow};
 }
 
-/// sum += weight * the 8 halves of a chunk.
-template <class Machine>
-SPARK_DEVICE void add_chunk(Machine& machine, const Bits128& halves, float weight,
+/// sum += weight * the 8 elements of a chunk.
+template <class Element, class Machine>
+SPARK_DEVICE void add_chunk(Machine& machine, const Bits128& chunk, float weight,
                             float (&sum)[kChunkHalves]) {
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
-    sum[2 * i] = machine.fma(weight, machine.low_half(halves.word[i]), sum[2 * i]);
-    sum[2 * i + 1] = machine.fma(weight, machine.high_half(halves.word[i]), sum[2 * i + 1]);
+    sum[2 * i] = machine.fma(weight, machine.template low_half<Element>(chunk.word[i]), sum[2 * i]);
+    sum[2 * i + 1] =
+        machine.fma(weight, machine.template high_half<Element>(chunk.word[i]), sum[2 * i + 1]);
   }
 }
-template <class Machine>
+template <class Element, class Machine>
 SPARK_DEVICE Bits128 chunk_of(Machine& machine, const float (&sum)[kChunkHalves]) {
-  Bits128 halves;
+  Bits128 chunk;
 #pragma unroll
   for (int i = 0; i < 4; ++i) {
-    halves.word[i] = machine.pack_halves(sum[2 * i], sum[2 * i + 1]);
+    chunk.word[i] = machine.template pack_halves<Element>(sum[2 * i], sum[2 * i + 1]);
   }
-  return halves;
+  return chunk;
 }
 
-template <class Machine>
+template <class Element, class Machine>
 SPARK_DEVICE void merge_passes(Machine& machine, const MergeParams& params) {
   const auto [batch, head, row, first_chunk] = merge_row(machine, params.heads);
   if (row >= params.seqlen) return;
@@ -158,17 +159,17 @@ SPARK_DEVICE void merge_passes(Machine& machine, const MergeParams& params) {
   if (params.passes == 1) return;
   const float inverse = sum == 0.0f ? 0.0f : machine.reciprocal(sum);
   for (int chunk = first_chunk; chunk < params.head_chunks; chunk += kLanesOfRow) {
-    Half* const own = params.o.at(batch, row, head) + chunk * kChunkHalves;
+    Bits16* const own = params.o.at(batch, row, head) + chunk * kChunkHalves;
     float o[kChunkHalves] = {};
-    add_chunk(machine, machine.template load_global<Bits128>(own), weight[0] * inverse, o);
+    add_chunk<Element>(machine, machine.template load_global<Bits128>(own), weight[0] * inverse, o);
 #pragma unroll
     for (int i = 1; i < kMostMerged; ++i) {
       if (i >= params.passes) continue;
-      const Half* const other = params.more[i - 1].at(batch, row, head) + chunk * kChunkHalves;
-      add_chunk(machine, machine.template load_global<Bits128>(other),
-                SPARK_PLANTED(kPassWeightLost, weight[i] * inverse, inverse), o);
+      const Bits16* const other = params.more[i - 1].at(batch, row, head) + chunk * kChunkHalves;
+      add_chunk<Element>(machine, machine.template load_global<Bits128>(other),
+                         SPARK_PLANTED(kPassWeightLost, weight[i] * inverse, inverse), o);
     }
-    machine.store_global(own, chunk_of(machine, o));
+    machine.store_global(own, chunk_of<Element>(machine, o));
   }
 }
 
@@ -188,21 +189,21 @@ SPARK_DEVICE void gather_lse(Machine& machine, const GatherParams& params) {
                            static_cast<std::size_t>(row)));
 }
 
-template <class Machine>
+template <class Element, class Machine>
 SPARK_DEVICE void sum_gradients(Machine& machine, const SumParams& params) {
   const auto [batch, head, row, first_chunk] = merge_row(machine, params.heads);
   if (row >= params.seqlen) return;
   for (int chunk = first_chunk; chunk < params.head_chunks; chunk += kLanesOfRow) {
-    Half* const own = params.x.at(batch, row, head) + chunk * kChunkHalves;
+    Bits16* const own = params.x.at(batch, row, head) + chunk * kChunkHalves;
     float sum[kChunkHalves] = {};
-    add_chunk(machine, machine.template load_global<Bits128>(own), 1.0f, sum);
+    add_chunk<Element>(machine, machine.template load_global<Bits128>(own), 1.0f, sum);
 #pragma unroll  // or each thread has a copy of `more`
     for (int i = 0; i < kMostMerged - 1; ++i) {
       if (i >= SPARK_PLANTED(kPassGradientLost, params.parts, params.parts - 1)) continue;
-      const Half* const other = params.more[i].at(batch, row, head) + chunk * kChunkHalves;
-      add_chunk(machine, machine.template load_global<Bits128>(other), 1.0f, sum);
+      const Bits16* const other = params.more[i].at(batch, row, head) + chunk * kChunkHalves;
+      add_chunk<Element>(machine, machine.template load_global<Bits128>(other), 1.0f, sum);
     }
-    machine.store_global(own, chunk_of(machine, sum));
+    machine.store_global(own, chunk_of<Element>(machine, sum));
   }
 }
 

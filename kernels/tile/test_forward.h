@@ -82,7 +82,7 @@ class TestForwardWarp {
     }
   }
   /// Line 3.
-  void stage(const ChunkedView<const Half>& tensor, int first_key,
+  void stage(const ChunkedView<const Bits16>& tensor, int first_key,
              PaddedTile<Config::kBlockN>& tile) {
     StagedRows<PaddedTile<Config::kBlockN>, Config::kWarps> rows;
     rows.load(machine_, {tensor.at(block_.batch, first_key, block_.key_head(params_)),

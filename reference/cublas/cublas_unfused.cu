@@ -13,11 +13,11 @@ namespace {
 
 constexpr int kForwardTensors = 5;  // q k v P O
 
-TensorView<const __half> halves(const TensorView<const Half>& tensor) {
+TensorView<const __half> halves(const TensorView<const Bits16>& tensor) {
   return {reinterpret_cast<const __half*>(tensor.data), tensor.batch_stride, tensor.seqlen_stride,
           tensor.head_stride};
 }
-TensorView<__half> halves(const TensorView<Half>& tensor) {
+TensorView<__half> halves(const TensorView<Bits16>& tensor) {
   return {reinterpret_cast<__half*>(tensor.data), tensor.batch_stride, tensor.seqlen_stride,
           tensor.head_stride};
 }

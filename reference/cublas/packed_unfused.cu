@@ -27,7 +27,7 @@ TensorView<T> from_token(const TensorView<T>& packed, int token) {
   return {packed.row(0, token, 0), 0, packed.seqlen_stride, packed.head_stride};
 }
 
-void clear(const TensorView<Half>& of_sequence, int rows, cudaStream_t stream) {
+void clear(const TensorView<Bits16>& of_sequence, int rows, cudaStream_t stream) {
   const auto row_bytes = static_cast<std::size_t>(of_sequence.seqlen_stride) * sizeof(Half);
   CUDA_CHECK(
       cudaMemsetAsync(of_sequence.data, 0, static_cast<std::size_t>(rows) * row_bytes, stream));

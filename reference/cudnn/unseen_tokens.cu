@@ -8,10 +8,11 @@ namespace {
 constexpr int kThreads = 128;
 
 /// One block per token.
-__global__ void clear_tokens(const int* tokens, TensorView<Half> tensor, int heads, int head_dim) {
+__global__ void clear_tokens(const int* tokens, TensorView<Bits16> tensor, int heads,
+                             int head_dim) {
   const int token = tokens[blockIdx.x];
   for (int i = static_cast<int>(threadIdx.x); i < heads * head_dim; i += kThreads) {
-    tensor.row(0, token, i / head_dim)[i % head_dim] = Half{};
+    tensor.row(0, token, i / head_dim)[i % head_dim] = Bits16{};
   }
 }
 
@@ -41,7 +42,7 @@ DeviceBuffer on_device(const std::vector<int>& tokens) {
 UnseenTokens::UnseenTokens(const std::vector<Range>& ranges)
     : count_(static_cast<unsigned>(all_of(ranges).size())), tokens_(on_device(all_of(ranges))) {}
 
-void UnseenTokens::clear(const TensorView<Half>& tensor, int heads, int head_dim,
+void UnseenTokens::clear(const TensorView<Bits16>& tensor, int heads, int head_dim,
                          cudaStream_t stream) const {
   if (count_ == 0) return;
   clear_tokens<<<count_, kThreads, 0, stream>>>(tokens_.as<int>(), tensor, heads, head_dim);

@@ -17,7 +17,7 @@ class UnseenTokens {
   std::size_t bytes() const { return tokens_.bytes(); }
 
   /// Both enqueue. `tensor` is [1, total, heads, head_dim], `lse` [heads, total].
-  void clear(const TensorView<Half>& tensor, int heads, int head_dim, cudaStream_t stream) const;
+  void clear(const TensorView<Bits16>& tensor, int heads, int head_dim, cudaStream_t stream) const;
   void fill_lse(float* lse, int heads, int total, cudaStream_t stream) const;
 
  private:

@@ -7,14 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/base/element_type.h"
 #include "kernels/base/half.h"
 
 namespace sparkbench {
-
-enum class ElementType {
-  kFp16,
-  kBf16,  // 8 exponent bits as in fp32, 7 fraction bits
-};
 
 /// "fp16", "bf16"
 std::string_view name_of(ElementType element);

@@ -48,7 +48,7 @@ class ChainBlock {
     return row < 0 ? nullptr : tensor.at(batch_, row, head_);
   }
   /// The row of a tensor with one row per key, for a place; null past the last key.
-  SPARK_DEVICE const Half* key(const ChunkedView<const Half>& tensor, int place) const {
+  SPARK_DEVICE const Bits16* key(const ChunkedView<const Bits16>& tensor, int place) const {
     const int key = residue_ + stride_ * place;
     if (place >= end_ || key >= params_.seqlen_k) return nullptr;
     return tensor.at(batch_, key, params_.groups.key_head(head_));
@@ -110,11 +110,11 @@ class ChainKeys {
     return params_.values +
            kChunkPlaces * (batch_ * params_.chunks_of_batch + turn * params_.chunks_of_turn);
   }
-  SPARK_DEVICE const Half* query(int row, int head) const {
+  SPARK_DEVICE const Bits16* query(int row, int head) const {
     return params_.q.at(batch_, row, head);
   }
   /// The row of the result for the block's place `place`; null past the last key.
-  SPARK_DEVICE Half* key(int place) const {
+  SPARK_DEVICE Bits16* key(int place) const {
     const int key = residue_ + stride_ * (first_place_ + place);
     return key < params_.seqlen_k ? params_.o.at(batch_, key, key_head_) : nullptr;
   }
@@ -179,7 +179,7 @@ class CopiedRows {
     const int chunk = machine.lane() % kRowChunks;
 #pragma unroll
     for (int i = 0; i < kCopies; ++i) {
-      const Half* const row = address(row_of(machine, i));
+      const Bits16* const row = address(row_of(machine, i));
       copied_[i] = Bits128{};
       if (row != nullptr && chunk < chunks) {
         copied_[i] = machine.template load_global<Bits128>(row + kChunkHalves * chunk);

@@ -13,8 +13,8 @@ namespace sparkbench::acsr {
 
 /// Blocks of rows are grid axis x, heads axis y, batch entries axis z.
 struct ChainParams {
-  ChunkedView<const Half> q, k, v;
-  ChunkedView<Half> o;
+  ChunkedView<const Bits16> q, k, v;
+  ChunkedView<Bits16> o;
   float* lse;
   Half* values;  // S and then P, or dP and then dS
   const RowBlock* blocks;

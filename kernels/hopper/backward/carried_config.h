@@ -81,12 +81,12 @@ struct CarriedBarriers {
 };
 
 /// One product's columns of dQ of 64 queries: the sum over earlier keys, in the order of a
-/// warpgroup's threads, 8 columns after the other; or its rows in fp16, on their way to global
-/// memory.
-template <class Config>
+/// warpgroup's threads, 8 columns after the other; or its rows as elements, on their way to
+/// global memory.
+template <int kColumns>
 union CarriedDq {
-  Bits128 sums[Config::kDqColumns / 8][32 * kWarpgroupWarps];
-  SwizzledPanels<kWarpgroupRows, Config::kDqColumns> rows;
+  Bits128 sums[kColumns / 8][32 * kWarpgroupWarps];
+  SwizzledPanels<kWarpgroupRows, kColumns> rows;
 };
 
 /// The dropout masks that the loader's warps draw for a step (tile/dropout.h), each warp for 16 of
@@ -108,7 +108,7 @@ struct CarriedTiles {
   typename Config::KeyTile k[Config::kRowsStages][1], v[Config::kRowsStages][1];
   Stage stage[Config::kStages];
   typename Config::ScoreGradientTile score_gradients[Config::kWarpgroups];
-  CarriedDq<Config> dq[Config::kCarriedSteps][Config::kDqParts];
+  CarriedDq<Config::kDqColumns> dq[Config::kCarriedSteps][Config::kDqParts];
   int phases_before[Config::kStages];  // how many `visited` had before the stage's step, modulo 2
   CarriedBarriers<Config> barriers;
 };

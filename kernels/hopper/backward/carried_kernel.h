@@ -86,6 +86,7 @@ class CarriedProduct {
  private:
   using Fragment = typename Config::Layout::Fragment;
   using Part = Fragment[Config::kDqColumns / 8];
+  using Carried = CarriedDq<Config::kDqColumns>;
 
   /// Adds the columns of one product, from kBegin on, to the step's dQ.
   template <int kBegin>
@@ -95,7 +96,7 @@ class CarriedProduct {
     const std::uint64_t keys = describe_columns(machine_, tiles_.k[recomputed(keys_)][0]);
     const std::uint64_t gradients =
         describe_columns(machine_, tiles_.score_gradients[recomputed(warpgroup_)]);
-    CarriedDq<Config>& carried = tiles_.dq[place][kPart];
+    Carried& carried = tiles_.dq[place][kPart];
     if (SPARK_PLANTED(kCarriedDqLost, visit.index == 0, true)) {
       clear(dq);
     } else {
@@ -104,7 +105,8 @@ class CarriedProduct {
     machine_.fence_products();
 #pragma unroll
     for (int step = 0; step < kWarpgroupRows / Config::kProductDepth; ++step) {
-      machine_.template multiply_async<Config::kDqColumns, kRowsAreK, kRowsAreKOfA>(
+      machine_.template multiply_async<typename Config::Element, Config::kDqColumns, kRowsAreK,
+                                       kRowsAreKOfA>(
           dq, gradients + rows_step(step),
           keys + (descriptor_step(kPart * Config::KeyTile::kPanelBytes) + rows_step(step)), true);
     }
@@ -117,14 +119,14 @@ class CarriedProduct {
     }
   }
 
-  SPARK_DEVICE void load(const CarriedDq<Config>& carried, Part& dq) {
+  SPARK_DEVICE void load(const Carried& carried, Part& dq) {
 #pragma unroll
     for (int step = 0; step < Config::kDqColumns / 8; ++step) {
       const auto bits = machine_.template load_shared<Bits128>(&carried.sums[step][thread()]);
       memcpy(dq[step].element, &bits, sizeof bits);
     }
   }
-  SPARK_DEVICE void store(const Part& dq, CarriedDq<Config>& carried) {
+  SPARK_DEVICE void store(const Part& dq, Carried& carried) {
 #pragma unroll
     for (int step = 0; step < Config::kDqColumns / 8; ++step) {
       Bits128 bits;
@@ -132,14 +134,13 @@ class CarriedProduct {
       machine_.store_shared(&carried.sums[step][thread()], bits);
     }
   }
-  SPARK_DEVICE void write(CarriedDq<Config>& carried, const Part& dq, int first_column,
-                          int position) {
+  SPARK_DEVICE void write(Carried& carried, const Part& dq, int first_column, int position) {
     const float scale = params_.scale * params_.dropout.keep_scale, factor[2] = {scale, scale};
     const int head = block_.key_head;
     meet_warpgroup();  // rows of other warps are where they have their sums
-    store_accumulator(machine_, carried.rows, of_warp(), 0, factor, dq);
+    store_accumulator<typename Config::Element>(machine_, carried.rows, of_warp(), 0, factor, dq);
     machine_.sync_warp();
-    ChunkedView<Half> columns = params_.dq;
+    ChunkedView<Bits16> columns = params_.dq;
     columns.first += first_column;
     const OutputRows<Config, Machine> output(machine_, params_.sparse, head, position,
                                              position + of_warp(), params_.mask.seqlen_q);

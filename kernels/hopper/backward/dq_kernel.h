@@ -85,7 +85,7 @@ class DqWarpgroup : public QueryWarpgroup<Config, Machine, BackwardParams> {
                    this->first_row_, first_key<Config>(this->machine_, this->params_, place));
     }
   }
-  /// Line 6, to fp16, for keys [kBegin, kEnd).
+  /// Line 6, to Element, for keys [kBegin, kEnd).
   template <int kBegin, int kEnd>
   SPARK_DEVICE void form_score_gradients(const Scores& p, const Scores& dp, const Dropped& dropout,
                                          Halves& ds) {
@@ -109,7 +109,7 @@ class DqWarpgroup : public QueryWarpgroup<Config, Machine, BackwardParams> {
               (gradient - SPARK_PLANTED(kHopperDqDeltaLeftOut, statistics_[strand].delta, 0.0f));
         }
         ds.of[step / 2].pair[2 * (step % 2) + strand] =
-            this->machine_.pack_halves(value[0], value[1]);
+            this->machine_.template pack_halves<typename Config::Element>(value[0], value[1]);
       }
     }
   }
@@ -128,7 +128,7 @@ class DqWarpgroup : public QueryWarpgroup<Config, Machine, BackwardParams> {
     const float scale = params.scale * params.dropout.keep_scale, factor[2] = {scale, scale};
     auto& tile = this->rows_of(this->tiles_.q);
     const int of_warp = kWarpRows * (machine.warp() % kWarpgroupWarps);
-    store_accumulator(machine, tile, of_warp, 0, factor, dq_);
+    store_accumulator<typename Config::Element>(machine, tile, of_warp, 0, factor, dq_);
     machine.sync_warp();
     const OutputRows<Config, Machine> output = this->output_rows();
     output.template copy<Config::kColumnSteps>(

@@ -87,7 +87,8 @@ class DqSums {
     for (int tile = 0; tile < Config::kKeyTiles; ++tile) {
 #pragma unroll
       for (int step = 0; step < kTileSteps; ++step) {
-        machine_.template multiply_async<Config::kDqColumns, kRowsAreK, kRowsAreKOfA>(
+        machine_.template multiply_async<typename Config::Element, Config::kDqColumns, kRowsAreK,
+                                         kRowsAreKOfA>(
             dq_, gradients + rows_step(kTileSteps * tile + step),
             keys_ + descriptor_step(tile * static_cast<int>(sizeof(typename Config::KeyTile))) +
                 rows_step(step),

@@ -14,6 +14,7 @@ namespace sparkbench::hopper {
 template <class Config, class Machine>
 class KeyWarpgroup {
  public:
+  using Element = typename Config::Element;
   using Layout = typename Config::Layout;
   using Fragment = typename Layout::Fragment;
   static constexpr int kSteps = Config::kQuerySteps, kProductSteps = Config::kStep / 16;
@@ -114,7 +115,7 @@ class KeyWarpgroup {
       }
     }
   }
-  /// P of queries [kBegin, kEnd) of the tile, 0 where dropped, to fp16.
+  /// P of queries [kBegin, kEnd) of the tile, 0 where dropped, to Element.
   template <int kBegin, int kEnd>
   SPARK_DEVICE void pack_probabilities(const Scores& p, Halves& halves) {
 #pragma unroll
@@ -122,7 +123,7 @@ class KeyWarpgroup {
 #pragma unroll
       for (int slot = 0; slot < 2; ++slot) {
         const float* const pair = p.score[step].element + 2 * slot;
-        std::uint32_t kept = machine_.pack_halves(pair[0], pair[1]);
+        std::uint32_t kept = machine_.template pack_halves<Element>(pair[0], pair[1]);
         if constexpr (Config::kHasDropout) {
           kept &= SPARK_PLANTED(
               kHopperDvOfUndroppedP,
@@ -133,7 +134,7 @@ class KeyWarpgroup {
       }
     }
   }
-  /// Line 6 of the same, to fp16.
+  /// Line 6 of the same, to Element.
   template <int kBegin, int kEnd>
   SPARK_DEVICE void form_score_gradients(const OfQueries& delta, const Scores& p, const Scores& dp,
                                          Halves& ds) {
@@ -156,7 +157,8 @@ class KeyWarpgroup {
           value[e] = p.score[step].element[2 * slot + e] *
                      (gradient - delta.of[step][SPARK_PLANTED(kDeltaOfOtherQuery, e, e ^ 1)]);
         }
-        ds.of[step / 2].pair[2 * (step % 2) + slot] = machine_.pack_halves(value[0], value[1]);
+        ds.of[step / 2].pair[2 * (step % 2) + slot] =
+            machine_.template pack_halves<Element>(value[0], value[1]);
       }
     }
   }
@@ -221,7 +223,7 @@ class KeyWarpgroup {
     const auto store = [&](auto& tile, float scale, const auto& gradient,
                            const OutputViews& views) {
       const float factor[2] = {scale, scale};
-      store_accumulator(machine_, tile, of_warp, first_chunk(), factor, gradient);
+      store_accumulator<Element>(machine_, tile, of_warp, first_chunk(), factor, gradient);
       machine_.sync_warp();
       output.template copy<Config::kGradientColumns / 8>(
           tile, of_warp, first_chunk(), params_.head_chunks, views, block_.batch, block_.key_head);
@@ -309,7 +311,7 @@ class KeyWarpgroup {
     const std::uint64_t of_stage = b + stage_step<Config>(stage);
 #pragma unroll
     for (int step = 0; step < Config::kHeadDim / Config::kProductDepth; ++step) {
-      machine_.template multiply_async<Config::kStep, kColumnsAreK>(
+      machine_.template multiply_async<Element, Config::kStep, kColumnsAreK>(
           c.score, a + columns_step<typename Config::KeyTile>(step),
           of_stage + columns_step<typename Config::QueryTile>(step), step > 0);
     }
@@ -320,7 +322,7 @@ class KeyWarpgroup {
     const std::uint64_t of_stage = b + stage_step<Config>(stage);
 #pragma unroll
     for (int step = kBegin / Config::kProductDepth; step < kEnd / Config::kProductDepth; ++step) {
-      machine_.template multiply_async<Config::kGradientColumns, kRowsAreK>(
+      machine_.template multiply_async<Element, Config::kGradientColumns, kRowsAreK>(
           c, a.of[step], of_stage + rows_step(step), true);
     }
   }

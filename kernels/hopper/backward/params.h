@@ -50,10 +50,10 @@ SPARK_HD constexpr int packed_positions(int total_q, int sequences) {
 /// In addition to a forward pass's parameters: `sparse` has the lists of the launch's blocks, of
 /// queries or of keys.
 struct BackwardParams : LaunchParams {
-  ChunkedView<const Half> out, d_o;  // O of the forward pass
+  ChunkedView<const Bits16> out, d_o;  // O of the forward pass
   const float* out_lse;
-  ChunkedView<Half> dq, dk, dv;
-  ChunkedView<Half> part_dq, part_dk, part_dv;
+  ChunkedView<Bits16> dq, dk, dv;
+  ChunkedView<Bits16> part_dq, part_dk, part_dv;
   /// [batch * heads, rows_per_head / 64]
   StatisticsTile* statistics;
   int rows_per_head;
@@ -94,7 +94,7 @@ inline BackwardParams backward_params(const Problem& problem, const BackwardTens
   static_cast<LaunchParams&>(params) = launch_params(
       problem, {tensors.q, tensors.k, tensors.v, tensors.dq, nullptr, tensors.dropout_offset},
       encode);
-  const auto keys = [&](const char* name, const TensorView<Half>& tensor) {
+  const auto keys = [&](const char* name, const TensorView<Bits16>& tensor) {
     return chunked_view(name, tensor, problem.batch, problem.seqlen_k, problem.key_heads(),
                         problem.head_dim);
   };

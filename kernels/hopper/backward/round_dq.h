@@ -1,6 +1,7 @@
 // bwd postprocess: dQ from its FP32 sums (dq_sums.h), scaled, and rounded once.
 #pragma once
 
+#include "kernels/base/half.h"
 #include "kernels/base/planted_fault.h"
 #include "kernels/hopper/backward/row_statistics.h"
 #include "kernels/hopper/block_plan.h"
@@ -9,11 +10,13 @@ namespace sparkbench::hopper {
 
 /// A lane has 8 columns of two rows, 8 rows apart.
 struct RoundDqConfig {
-  static constexpr int kThreads = 128;
+  using Element = Half;
+  static constexpr int kThreads = 128, kBlockM = kWarpgroupRows;
+  static constexpr int kBlocksPerSm = 0;  // as many as the registers allow
 };
 
 /// Grid: steps of 64 positions, heads, batch entries.
-template <class Machine>
+template <class Config, class Machine>
 SPARK_DEVICE void round_dq(Machine& machine, const BackwardParams& params) {
   const int step = machine.block(0), head = machine.block(1), batch = machine.block(2);
   const auto batch_head = static_cast<std::uint32_t>(batch * params.heads + head);
@@ -22,7 +25,7 @@ SPARK_DEVICE void round_dq(Machine& machine, const BackwardParams& params) {
       params.dq_sums + tile * static_cast<std::size_t>(kWarpgroupRows * params.sum_columns);
   const float scale = params.scale * params.dropout.keep_scale;
   constexpr int kRowPairs = kWarpgroupRows / 2;
-  for (int i = machine.thread(); i < kRowPairs * params.head_chunks; i += RoundDqConfig::kThreads) {
+  for (int i = machine.thread(); i < kRowPairs * params.head_chunks; i += Config::kThreads) {
     const int pair = i % kRowPairs, chunk = i / kRowPairs;
     const float* const of_pair = sums + (kRowPairs * chunk + pair) * 16;
     Bits128 row[2];
@@ -31,8 +34,11 @@ SPARK_DEVICE void round_dq(Machine& machine, const BackwardParams& params) {
       const auto bits = machine.template load_global<Bits128>(of_pair + 4 * lane);
       float value[4];
       memcpy(value, &bits, sizeof value);
-      row[0].word[lane] = machine.pack_halves(value[0] * scale, value[1] * scale);
-      row[1].word[lane] = machine.pack_halves(value[2] * scale, value[3] * scale);
+#pragma unroll
+      for (int slot = 0; slot < 2; ++slot) {
+        row[slot].word[lane] = machine.template pack_halves<typename Config::Element>(
+            value[2 * slot] * scale, value[2 * slot + 1] * scale);
+      }
     }
 #pragma unroll
     for (int slot = 0; slot < 2; ++slot) {

@@ -2,13 +2,16 @@
 // probabilities from scores, and D = rowsum(dO * O).
 #pragma once
 
+#include "kernels/base/half.h"
 #include "kernels/hopper/backward/params.h"
 #include "kernels/tile/row_dot.h"
 
 namespace sparkbench::hopper {
 
 struct StatisticsConfig {
+  using Element = Half;
   static constexpr int kThreads = 128, kLanesPerRow = 8, kBlockM = kThreads / kLanesPerRow;
+  static constexpr int kBlocksPerSm = 0;  // as many as the registers allow
 };
 
 /// The query at a position.
@@ -41,15 +44,15 @@ SPARK_DEVICE PositionOfQuery query_at(Machine& machine, const BackwardParams& pa
 
 /// The statistics of every position; those past the end make P zero.
 /// Grid: blocks of kBlockM positions, heads, batch entries.
-template <class Machine>
+template <class Config, class Machine>
 SPARK_DEVICE void prepare_statistics(Machine& machine, const BackwardParams& params) {
   const int head = machine.block(1), batch = machine.block(2);
-  const int position = machine.block(0) * StatisticsConfig::kBlockM + machine.thread() / 8;
+  const int position = machine.block(0) * Config::kBlockM + machine.thread() / 8;
   const auto [token, is_inside] = query_at(machine, params, position);
-  const float delta =
-      row_dot(machine, params.out.at(batch, token, head), params.d_o.at(batch, token, head),
-              is_inside ? params.head_chunks : 0);
-  if (machine.lane() % StatisticsConfig::kLanesPerRow != 0) return;
+  const float delta = row_dot<typename Config::Element>(machine, params.out.at(batch, token, head),
+                                                        params.d_o.at(batch, token, head),
+                                                        is_inside ? params.head_chunks : 0);
+  if (machine.lane() % Config::kLanesPerRow != 0) return;
   const RowStatistics of_row =
       is_inside ? row_statistics<PlainProbabilities>(
                       machine.template load_global<float>(

@@ -77,7 +77,7 @@ class ForwardWarpgroup : public QueryWarpgroup<Config, Machine, LaunchParams> {
       }
     }
   }
-  /// l += P = exp(S - m), P = 0 where dropped, to fp16, for keys [kBegin, kEnd).
+  /// l += P = exp(S - m), P = 0 where dropped, to Element, for keys [kBegin, kEnd).
   template <int kKeys, int kBegin, int kEnd>
   SPARK_DEVICE void form_probabilities(const ScoresOf<kKeys>& scores,
                                        const DropoutOf<kKeys>& dropout, Softmax& softmax,
@@ -92,7 +92,8 @@ class ForwardWarpgroup : public QueryWarpgroup<Config, Machine, LaunchParams> {
 #pragma unroll
       for (int strand = 0; strand < 2; ++strand) {
         const float* const pair = value[0][step] + 2 * strand;
-        std::uint32_t halves = machine.pack_halves(pair[0], pair[1]);
+        std::uint32_t halves =
+            machine.template pack_halves<typename Config::Element>(pair[0], pair[1]);
         if constexpr (Config::kHasDropout) {
           halves &= ~dropout.of_block[step / kBlockSteps].dropped_halves(
               machine, 0, step % kBlockSteps, strand);
@@ -116,7 +117,7 @@ class ForwardWarpgroup : public QueryWarpgroup<Config, Machine, LaunchParams> {
     normalization<Config>(machine, params, rows, l, factor);
     auto& tile = this->rows_of(this->tiles_.q);
     const int of_warp = kWarpRows * (machine.warp() % kWarpgroupWarps), lane = machine.lane();
-    store_accumulator(machine, tile, of_warp, 0, factor, o_);
+    store_accumulator<typename Config::Element>(machine, tile, of_warp, 0, factor, o_);
     machine.sync_warp();
     const OutputRows<Config, Machine> output = this->output_rows();
     output.template copy<Config::kColumnSteps>(tile, of_warp, 0, params.head_chunks,

@@ -16,9 +16,9 @@ SPARK_DEVICE void clear(m16n8k16::FragmentC<Accumulator::kFp32> (&c)[kSteps]) {
   }
 }
 
-/// A warp's accumulator, times `factor` for each of a lane's two rows, to its rows of a tile, in
-/// fp16.
-template <class Tile, class Machine, int kSteps>
+/// A warp's accumulator, times `factor` for each of a lane's two rows, to its rows of a tile of
+/// Element.
+template <class Element, class Tile, class Machine, int kSteps>
 SPARK_DEVICE void store_accumulator(Machine& machine, Tile& tile, int of_warp, int first_chunk,
                                     const float (&factor)[2],
                                     const m16n8k16::FragmentC<Accumulator::kFp32> (&c)[kSteps]) {
@@ -29,8 +29,9 @@ SPARK_DEVICE void store_accumulator(Machine& machine, Tile& tile, int of_warp, i
 #pragma unroll
     for (int step = 0; step < kSteps; ++step) {
       const float* const pair = c[step].element + 2 * slot;
-      machine.store_shared(&tile.at(row, first_chunk + step)->word[lane & 3],
-                           machine.pack_halves(pair[0] * factor[slot], pair[1] * factor[slot]));
+      machine.store_shared(
+          &tile.at(row, first_chunk + step)->word[lane & 3],
+          machine.template pack_halves<Element>(pair[0] * factor[slot], pair[1] * factor[slot]));
     }
   }
 }

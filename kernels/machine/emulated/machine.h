@@ -21,6 +21,7 @@
 #include "kernels/machine/emulated/special_functions/exp2_approx.h"
 #include "kernels/machine/emulated/special_functions/log2_approx.h"
 #include "kernels/machine/emulated/special_functions/reciprocal.h"
+#include "kernels/machine/emulated/tensor_core/rows_mma.h"
 #include "kernels/machine/machine.h"
 
 namespace sparkbench {
@@ -241,16 +242,18 @@ class EmulatedMachine : public EmulatedCodegen {
     }
     runner_.proceed(thread_);
   }
-  template <int kN, Major kMajorB, Major kMajorA = Major::kRow>
+  template <class Element, int kN, Major kMajorB, Major kMajorA = Major::kRow>
   void multiply_async(m16n8k16::FragmentC<Accumulator::kFp32> (&c)[kN / 8], std::uint64_t a,
                       std::uint64_t b, bool accumulate, CallSite site = CallSite::current()) {
-    start_product<kN>(c, nullptr, {kN, kMajorA, kMajorB, false, accumulate, a, b, site});
+    start_product<kN>(
+        c, nullptr, {multiply_rows<Element>, kN, kMajorA, kMajorB, false, accumulate, a, b, site});
   }
-  template <int kN, Major kMajorB>
+  template <class Element, int kN, Major kMajorB>
   void multiply_async(m16n8k16::FragmentC<Accumulator::kFp32> (&c)[kN / 8],
                       const m16n8k16::FragmentA& a, std::uint64_t b, bool accumulate,
                       CallSite site = CallSite::current()) {
-    start_product<kN>(c, &a, {kN, Major::kRow, kMajorB, true, accumulate, 0, b, site});
+    start_product<kN>(
+        c, &a, {multiply_rows<Element>, kN, Major::kRow, kMajorB, true, accumulate, 0, b, site});
   }
 
   int lowest_bit(std::uint32_t word) const { return std::countr_zero(word); }
@@ -275,9 +278,11 @@ class EmulatedMachine : public EmulatedCodegen {
     ++runner_.lane_calls().mufu;
     return reciprocal_rn(x);
   }
+  template <class Element = Half>
   std::uint32_t pack_halves(float low, float high) const {
     runner_.lane_calls().half_conversions += 2;
-    return to_half(low).bits | static_cast<std::uint32_t>(to_half(high).bits) << 16;
+    return to_element<Element>(low).bits |
+           static_cast<std::uint32_t>(to_element<Element>(high).bits) << 16;
   }
   std::uint32_t upper_halves(std::uint32_t low, std::uint32_t high) const {
     return (low >> 16) | (high & 0xffff0000u);
@@ -293,13 +298,15 @@ class EmulatedMachine : public EmulatedCodegen {
     }
     return result;
   }
+  template <class Element = Half>
   float low_half(std::uint32_t pair) const {
     ++runner_.lane_calls().half_widenings;
-    return to_float(Half{static_cast<std::uint16_t>(pair)});
+    return to_float(Element{static_cast<std::uint16_t>(pair)});
   }
+  template <class Element = Half>
   float high_half(std::uint32_t pair) const {
     ++runner_.lane_calls().half_widenings;
-    return to_float(Half{static_cast<std::uint16_t>(pair >> 16)});
+    return to_float(Element{static_cast<std::uint16_t>(pair >> 16)});
   }
 
  private:

@@ -3,12 +3,13 @@
 
 #include <cstdint>
 
+#include "kernels/base/half.h"
 #include "kernels/machine/mma/wgmma.h"
 
 namespace sparkbench {
 
-/// wgmma.mma_async.m64nNk16 += f16 x f16 in f32, for one N.
-template <int kN>
+/// wgmma.mma_async.m64nNk16 in f32, for one type of both operands and one N.
+template <class Element, int kN>
 struct GpuWgmmaProduct;
 
 // An asm's text is a literal, and names each register by its number, so C++ cannot express one
@@ -84,10 +85,11 @@ struct GpuWgmmaProduct;
 #define SPARKBENCH_WGMMA_C256 SPARKBENCH_WGMMA_C248, SPARKBENCH_WGMMA_FRAGMENT(31)
 // clang-format on
 
-// r0 and on are the numbers of the operands after the accumulators.
-#define SPARKBENCH_WGMMA(n, r0, r1, r2, r3, r4, r5, r6)                                            \
+// r0 and on are the numbers of the operands after the accumulators; `types` are those of
+// A and B in PTX.
+#define SPARKBENCH_WGMMA(Element, types, n, r0, r1, r2, r3, r4, r5, r6)                            \
   template <>                                                                                      \
-  struct GpuWgmmaProduct<n> {                                                                      \
+  struct GpuWgmmaProduct<Element, n> {                                                             \
     using Fragment = m16n8k16::FragmentC<Accumulator::kFp32>;                                      \
     template <bool kTransposeB, bool kTransposeA>                                                  \
     __device__ __forceinline__ static void multiply(Fragment (&c)[(n) / 8], std::uint64_t a,       \
@@ -95,8 +97,8 @@ struct GpuWgmmaProduct;
       asm volatile(                                                                                \
           "{.reg .pred p; setp.ne.b32 p, %" #r2                                                    \
           ", 0; "                                                                                  \
-          "wgmma.mma_async.sync.aligned.m64n" #n                                                   \
-          "k16.f32.f16.f16 "                                                                       \
+          "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32." types                                  \
+          " "                                                                                      \
           "{" SPARKBENCH_WGMMA_D##n "}, %" #r0 ", %" #r1 ", p, 1, 1, %" #r4 ", %" #r3 ";}"         \
           : SPARKBENCH_WGMMA_C##n                                                                  \
           : "l"(a), "l"(b), "r"(accumulate), "n"(kTransposeB ? 1 : 0), "n"(kTransposeA ? 1 : 0));  \
@@ -107,8 +109,8 @@ struct GpuWgmmaProduct;
                                                     int accumulate) {                              \
       asm volatile("{.reg .pred p; setp.ne.b32 p, %" #r5                                           \
                    ", 0; "                                                                         \
-                   "wgmma.mma_async.sync.aligned.m64n" #n                                          \
-                   "k16.f32.f16.f16 "                                                              \
+                   "wgmma.mma_async.sync.aligned.m64n" #n "k16.f32." types                         \
+                   " "                                                                             \
                    "{" SPARKBENCH_WGMMA_D##n "}, {%" #r0 ", %" #r1 ", %" #r2 ", %" #r3             \
                                              "}, "                                                 \
                                              "%" #r4 ", p, 1, 1, %" #r6 ";}"                       \
@@ -117,39 +119,42 @@ struct GpuWgmmaProduct;
                      "r"(accumulate), "n"(kTransposeB ? 1 : 0));                                   \
     }                                                                                              \
   };
-SPARKBENCH_WGMMA(8, 4, 5, 6, 7, 8, 9, 10)
-SPARKBENCH_WGMMA(16, 8, 9, 10, 11, 12, 13, 14)
-SPARKBENCH_WGMMA(24, 12, 13, 14, 15, 16, 17, 18)
-SPARKBENCH_WGMMA(32, 16, 17, 18, 19, 20, 21, 22)
-SPARKBENCH_WGMMA(40, 20, 21, 22, 23, 24, 25, 26)
-SPARKBENCH_WGMMA(48, 24, 25, 26, 27, 28, 29, 30)
-SPARKBENCH_WGMMA(56, 28, 29, 30, 31, 32, 33, 34)
-SPARKBENCH_WGMMA(64, 32, 33, 34, 35, 36, 37, 38)
-SPARKBENCH_WGMMA(72, 36, 37, 38, 39, 40, 41, 42)
-SPARKBENCH_WGMMA(80, 40, 41, 42, 43, 44, 45, 46)
-SPARKBENCH_WGMMA(88, 44, 45, 46, 47, 48, 49, 50)
-SPARKBENCH_WGMMA(96, 48, 49, 50, 51, 52, 53, 54)
-SPARKBENCH_WGMMA(104, 52, 53, 54, 55, 56, 57, 58)
-SPARKBENCH_WGMMA(112, 56, 57, 58, 59, 60, 61, 62)
-SPARKBENCH_WGMMA(120, 60, 61, 62, 63, 64, 65, 66)
-SPARKBENCH_WGMMA(128, 64, 65, 66, 67, 68, 69, 70)
-SPARKBENCH_WGMMA(136, 68, 69, 70, 71, 72, 73, 74)
-SPARKBENCH_WGMMA(144, 72, 73, 74, 75, 76, 77, 78)
-SPARKBENCH_WGMMA(152, 76, 77, 78, 79, 80, 81, 82)
-SPARKBENCH_WGMMA(160, 80, 81, 82, 83, 84, 85, 86)
-SPARKBENCH_WGMMA(168, 84, 85, 86, 87, 88, 89, 90)
-SPARKBENCH_WGMMA(176, 88, 89, 90, 91, 92, 93, 94)
-SPARKBENCH_WGMMA(184, 92, 93, 94, 95, 96, 97, 98)
-SPARKBENCH_WGMMA(192, 96, 97, 98, 99, 100, 101, 102)
-SPARKBENCH_WGMMA(200, 100, 101, 102, 103, 104, 105, 106)
-SPARKBENCH_WGMMA(208, 104, 105, 106, 107, 108, 109, 110)
-SPARKBENCH_WGMMA(216, 108, 109, 110, 111, 112, 113, 114)
-SPARKBENCH_WGMMA(224, 112, 113, 114, 115, 116, 117, 118)
-SPARKBENCH_WGMMA(232, 116, 117, 118, 119, 120, 121, 122)
-SPARKBENCH_WGMMA(240, 120, 121, 122, 123, 124, 125, 126)
-SPARKBENCH_WGMMA(248, 124, 125, 126, 127, 128, 129, 130)
-SPARKBENCH_WGMMA(256, 128, 129, 130, 131, 132, 133, 134)
+#define SPARKBENCH_WGMMA_PRODUCTS(Element, types)                          \
+  SPARKBENCH_WGMMA(Element, types, 8, 4, 5, 6, 7, 8, 9, 10)                \
+  SPARKBENCH_WGMMA(Element, types, 16, 8, 9, 10, 11, 12, 13, 14)           \
+  SPARKBENCH_WGMMA(Element, types, 24, 12, 13, 14, 15, 16, 17, 18)         \
+  SPARKBENCH_WGMMA(Element, types, 32, 16, 17, 18, 19, 20, 21, 22)         \
+  SPARKBENCH_WGMMA(Element, types, 40, 20, 21, 22, 23, 24, 25, 26)         \
+  SPARKBENCH_WGMMA(Element, types, 48, 24, 25, 26, 27, 28, 29, 30)         \
+  SPARKBENCH_WGMMA(Element, types, 56, 28, 29, 30, 31, 32, 33, 34)         \
+  SPARKBENCH_WGMMA(Element, types, 64, 32, 33, 34, 35, 36, 37, 38)         \
+  SPARKBENCH_WGMMA(Element, types, 72, 36, 37, 38, 39, 40, 41, 42)         \
+  SPARKBENCH_WGMMA(Element, types, 80, 40, 41, 42, 43, 44, 45, 46)         \
+  SPARKBENCH_WGMMA(Element, types, 88, 44, 45, 46, 47, 48, 49, 50)         \
+  SPARKBENCH_WGMMA(Element, types, 96, 48, 49, 50, 51, 52, 53, 54)         \
+  SPARKBENCH_WGMMA(Element, types, 104, 52, 53, 54, 55, 56, 57, 58)        \
+  SPARKBENCH_WGMMA(Element, types, 112, 56, 57, 58, 59, 60, 61, 62)        \
+  SPARKBENCH_WGMMA(Element, types, 120, 60, 61, 62, 63, 64, 65, 66)        \
+  SPARKBENCH_WGMMA(Element, types, 128, 64, 65, 66, 67, 68, 69, 70)        \
+  SPARKBENCH_WGMMA(Element, types, 136, 68, 69, 70, 71, 72, 73, 74)        \
+  SPARKBENCH_WGMMA(Element, types, 144, 72, 73, 74, 75, 76, 77, 78)        \
+  SPARKBENCH_WGMMA(Element, types, 152, 76, 77, 78, 79, 80, 81, 82)        \
+  SPARKBENCH_WGMMA(Element, types, 160, 80, 81, 82, 83, 84, 85, 86)        \
+  SPARKBENCH_WGMMA(Element, types, 168, 84, 85, 86, 87, 88, 89, 90)        \
+  SPARKBENCH_WGMMA(Element, types, 176, 88, 89, 90, 91, 92, 93, 94)        \
+  SPARKBENCH_WGMMA(Element, types, 184, 92, 93, 94, 95, 96, 97, 98)        \
+  SPARKBENCH_WGMMA(Element, types, 192, 96, 97, 98, 99, 100, 101, 102)     \
+  SPARKBENCH_WGMMA(Element, types, 200, 100, 101, 102, 103, 104, 105, 106) \
+  SPARKBENCH_WGMMA(Element, types, 208, 104, 105, 106, 107, 108, 109, 110) \
+  SPARKBENCH_WGMMA(Element, types, 216, 108, 109, 110, 111, 112, 113, 114) \
+  SPARKBENCH_WGMMA(Element, types, 224, 112, 113, 114, 115, 116, 117, 118) \
+  SPARKBENCH_WGMMA(Element, types, 232, 116, 117, 118, 119, 120, 121, 122) \
+  SPARKBENCH_WGMMA(Element, types, 240, 120, 121, 122, 123, 124, 125, 126) \
+  SPARKBENCH_WGMMA(Element, types, 248, 124, 125, 126, 127, 128, 129, 130) \
+  SPARKBENCH_WGMMA(Element, types, 256, 128, 129, 130, 131, 132, 133, 134)
+SPARKBENCH_WGMMA_PRODUCTS(Half, "f16.f16")
 
+#undef SPARKBENCH_WGMMA_PRODUCTS
 #undef SPARKBENCH_WGMMA
 #undef SPARKBENCH_WGMMA_FRAGMENT
 #endif
@@ -192,23 +197,25 @@ class GpuWgmma {
 #endif
   }
 
-  template <int kN, Major kMajorB, Major kMajorA = Major::kRow>
+  template <class Element, int kN, Major kMajorB, Major kMajorA = Major::kRow>
   __device__ __forceinline__ void multiply_async(
       m16n8k16::FragmentC<Accumulator::kFp32> (&c)[kN / 8], std::uint64_t a, std::uint64_t b,
       bool accumulate) const {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-    GpuWgmmaProduct<kN>::template multiply<kMajorB == Major::kRow, kMajorA == Major::kColumn>(
-        c, a, b, accumulate ? 1 : 0);
+    GpuWgmmaProduct<Element, kN>::template multiply<kMajorB == Major::kRow,
+                                                    kMajorA == Major::kColumn>(c, a, b,
+                                                                               accumulate ? 1 : 0);
 #else
     __trap();
 #endif
   }
-  template <int kN, Major kMajorB>
+  template <class Element, int kN, Major kMajorB>
   __device__ __forceinline__ void multiply_async(
       m16n8k16::FragmentC<Accumulator::kFp32> (&c)[kN / 8], const m16n8k16::FragmentA& a,
       std::uint64_t b, bool accumulate) const {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
-    GpuWgmmaProduct<kN>::template multiply<kMajorB == Major::kRow>(c, a, b, accumulate ? 1 : 0);
+    GpuWgmmaProduct<Element, kN>::template multiply<kMajorB == Major::kRow>(c, a, b,
+                                                                            accumulate ? 1 : 0);
 #else
     __trap();
 #endif

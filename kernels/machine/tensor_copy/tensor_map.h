@@ -9,9 +9,9 @@
 
 namespace sparkbench {
 
-/// A tensor [batch, rows, heads, columns] of halves; columns are contiguous.
+/// A tensor [batch, rows, heads, columns] of 16-bit elements; columns are contiguous.
 struct TensorMapShape {
-  const Half* first;
+  const Bits16* first;
   std::uint32_t columns, rows, heads, batch;
   // In bytes: multiples of 16, of extents above 1.
   std::uint64_t row_stride, head_stride, batch_stride;

@@ -167,7 +167,7 @@ SPARK_DEVICE const SparseTile* tile_of_step(const BackwardParams& params, int pl
 /// else zeros.
 template <class Config, class Machine>
 SPARK_DEVICE void load_queries(Machine& machine, const BackwardParams& params,
-                               const BackwardBlock& block, const ChunkedView<const Half>& tensor,
+                               const BackwardBlock& block, const ChunkedView<const Bits16>& tensor,
                                int place, int first_query, typename Config::StagedQueries& staged) {
   using Staged = typename Config::StagedQueries;
   const int query_end = query_end_of_block<Config>(machine, params, block);
@@ -205,7 +205,7 @@ SPARK_DEVICE void load_first_tiles(Machine& machine, const BackwardParams& param
                                    int first_query, BackwardTiles<Config>& tiles, Beside beside) {
   const BackwardBlock block = locate_backward<Config>(machine, params);
   const int seqlen_k = mask_of_keys<Config>(machine, params).seqlen_k;
-  const auto rows = [&](const ChunkedView<const Half>& tensor) {
+  const auto rows = [&](const ChunkedView<const Bits16>& tensor) {
     return TensorRows{tensor.at(block.batch, block.first_k + block.first_key, block.key_head),
                       tensor.row_stride(),
                       copied_rows<Config, typename Config::StagedKeys>(machine, params,

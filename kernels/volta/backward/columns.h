@@ -61,7 +61,7 @@ SPARK_DEVICE void write_half_block_rows(Machine& machine, typename Columns::Outp
     const int of_tile = first + machine.lane() / kLanesPerRow;
     const int row = row_of(of_tile);
     const auto bits = machine.template load_shared<Bits128>(tile.at(of_tile, chunk));
-    Half* const place = rows.at(0, row) + 8 * of_row;
+    Bits16* const place = rows.at(0, row) + 8 * of_row;
     if (rows.has(row)) machine.store_global(place, bits);
   }
 }

@@ -211,7 +211,7 @@ class BackwardDqWarp : public DqWalk<Config, Machine> {
       store_output<Config::kAccumulator>(machine_, tile, factor, rows.dq[g]);
       machine_.sync_warp();
       using Columns = typename Config::Columns;
-      Half* const first =
+      Bits16* const first =
           is_part
               ? params_.part_dq.at(block_.batch, part_row + first_row - block_.first_row, head())
               : params_.dq.at(block_.batch, block_.first_q + first_row, head());
@@ -272,7 +272,7 @@ class BackwardDqWarp : public DqWalk<Config, Machine> {
   }
 
   /// The block's rows of Q or dO.
-  SPARK_DEVICE void load_rows(const ChunkedView<const Half>& tensor,
+  SPARK_DEVICE void load_rows(const ChunkedView<const Bits16>& tensor,
                               typename Config::StagedQueries& staged) {
     using Queries = typename Config::StagedQueries;
     const int seqlen_q = mask_of_queries<Config>(machine_, params_).seqlen_q;

@@ -51,7 +51,7 @@ class RangeDqWalk {
   SPARK_DEVICE int key_of(int first_key) const { return first_key; }
   /// Its keys that the block sees.
   SPARK_DEVICE void load_keys(int first_key, StagedTiles<Keys>& staged) {
-    const auto rows = [&](const ChunkedView<const Half>& tensor) {
+    const auto rows = [&](const ChunkedView<const Bits16>& tensor) {
       return TensorRows{tensor.at(block_.batch, block_.first_k + first_key, key_head()),
                         tensor.row_stride(),
                         copied_rows<Config, Keys>(machine_, params_, keys_.end - first_key)};
@@ -145,7 +145,7 @@ class ListedDqWalk : public RangeDqWalk<Config, Machine> {
   SPARK_DEVICE const SparseTile* tile_at(int place) const {
     return tile_of_place<Config::kBlockN>(params_.sparse_queries, place);
   }
-  SPARK_DEVICE void load(const ChunkedView<const Half>& tensor, int first_key, Keys& staged) {
+  SPARK_DEVICE void load(const ChunkedView<const Bits16>& tensor, int first_key, Keys& staged) {
     const int row = first_key + Keys::first_row(machine_);
     const std::uint32_t chunk = tensor.chunk(block_.batch, row, this->key_head()) +
                                 static_cast<std::uint32_t>(Keys::column_chunk(machine_));

@@ -63,7 +63,7 @@ SPARK_DEVICE void write_key_rows(Machine& machine, Tile& tile, int g, const Outp
   for (int first = 0; first < kGridRows; first += 4) {
     const int of_lane = machine.lane() / 8, row = first + of_lane;
     const auto bits = machine.template load_shared<Bits128>(tile.at(row, chunk));
-    Half* const place =
+    Bits16* const place =
         rows.at(key_of_output_row(first, g), key_of_output_row(of_lane, 0)) + 8 * chunk;
     if (rows.has(key_of_output_row(row, g)) && chunk < rows.chunks) {
       machine.store_global(place, bits);
@@ -87,13 +87,13 @@ SPARK_DEVICE void write_groups(
     value = of_product * SPARK_PLANTED(kKeyGradientKeepScaleLost, params.dropout.keep_scale, 1.0f);
   const int first_key = block.first_key + kTransposedKeys * share.key_tile;
   const bool is_part = block.part_row != kNoPart;
-  const ChunkedView<Half>& tensor = is_part ? (share.is_dk ? params.part_dk : params.part_dv)
-                                            : (share.is_dk ? params.dk : params.dv);
+  const ChunkedView<Bits16>& tensor = is_part ? (share.is_dk ? params.part_dk : params.part_dv)
+                                              : (share.is_dk ? params.dk : params.dv);
   const int first_row =
       is_part ? block.part_row + first_key - block.first_key : block.first_k + first_key;
   using Columns = typename Config::Columns;
-  Half* const first = tensor.at(block.batch, first_row, block.key_head) +
-                      (Columns::kHasHalfBlocks ? 0 : 64 * share.column_block);
+  Bits16* const first = tensor.at(block.batch, first_row, block.key_head) +
+                        (Columns::kHasHalfBlocks ? 0 : 64 * share.column_block);
   const int seqlen_k = mask_of_keys<Config>(machine, params).seqlen_k;
 #pragma unroll
   for (int g = 0; g < kGroups; ++g) {

@@ -84,9 +84,9 @@ struct BackwardWorkspace {
 };
 
 struct BackwardParams {
-  ChunkedView<const Half> q, k, v, o, d_o;
+  ChunkedView<const Bits16> q, k, v, o, d_o;
   const float* lse;
-  ChunkedView<Half> dq, dk, dv;
+  ChunkedView<Bits16> dq, dk, dv;
   BackwardWorkspace workspace;
   int heads;
   HeadGroups groups;
@@ -104,7 +104,7 @@ struct BackwardParams {
   SparseLists sparse_queries = {};  // block-sparse; `mask` is then full: blocks of queries,
   SparseLists sparse_keys = {};     // and of keys
   /// Partial results of splits (sparse_list.h): [batch, rows, heads, head_dim]; dk, dv by key head.
-  ChunkedView<Half> part_dq = {}, part_dk = {}, part_dv = {};
+  ChunkedView<Bits16> part_dq = {}, part_dk = {}, part_dv = {};
   DqRelay relay = {};  // kRelaysDq
 };
 

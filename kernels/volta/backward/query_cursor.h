@@ -20,7 +20,7 @@ class QueryCursor {
     rows_left_ = copied_rows<Config, Staged>(machine, params,
                                              query_end_of_block<Config>(machine, params, block)) -
                  row;
-    const auto chunk = [&](const ChunkedView<const Half>& tensor) {
+    const auto chunk = [&](const ChunkedView<const Bits16>& tensor) {
       return tensor.chunk(block.batch, kIsVarlen<Config> ? block.first_q + row : row,
                           block.head(params, place)) +
              static_cast<std::uint32_t>(Staged::column_chunk(machine));
@@ -52,7 +52,7 @@ class QueryCursor {
  private:
   template <class Machine>
   SPARK_DEVICE void load(Machine& machine, const BackwardParams& params,
-                         const ChunkedView<const Half>& tensor, std::uint32_t chunk,
+                         const ChunkedView<const Bits16>& tensor, std::uint32_t chunk,
                          Staged& rows) const {
     rows.load_from_chunk(machine, machine.opaque(tensor.at_chunk(chunk)), tensor.row_stride(), 0,
                          rows_left_, copies_last<Config, Staged>(machine, params));

@@ -25,8 +25,8 @@ class StagedStatistics {
       const int row = kRowsAtOnce * i + machine.lane() / kLanesOfRow;
       const int chunks = is_inside(row) ? params.head_chunks : 0;
       const int token = token_of(row);
-      const Half* const o = params.o.at(batch, token, head);
-      const Half* const d_o = params.d_o.at(batch, token, head);
+      const Bits16* const o = params.o.at(batch, token, head);
+      const Bits16* const d_o = params.d_o.at(batch, token, head);
 #pragma unroll
       for (int chunk = 0; chunk < kChunks; ++chunk) {
         const int own = kLanesOfRow * chunk + machine.lane() % kLanesOfRow;
@@ -55,7 +55,7 @@ class StagedStatistics {
       float sum = 0.0f;
 #pragma unroll
       for (int chunk = 0; chunk < kChunks; ++chunk) {
-        sum = dot_halves(machine, o_[i][chunk], d_o_[i][chunk], sum);
+        sum = dot_chunk<Half>(machine, o_[i][chunk], d_o_[i][chunk], sum);
       }
 #pragma unroll
       for (int distance = kLanesOfRow / 2; distance > 0; distance /= 2) {

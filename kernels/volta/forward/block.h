@@ -64,7 +64,7 @@ struct RowSink {
   bool is_part;
   int row_of_part, first_row;  // the group's first, among partial results and in the sequence
 
-  SPARK_DEVICE Half* first() const {
+  SPARK_DEVICE Bits16* first() const {
     return is_part ? params.part_o.at(block.batch, row_of_part, block.head)
                    : params.o.at(block.batch, block.first_q + first_row, block.head);
   }

@@ -15,7 +15,7 @@ SPARK_DEVICE Tile& from_row(Tile& tile, int row) {
 
 /// The chunk of K or V from which this lane copies the tile at `first_key`.
 template <class Config, class Keys>
-SPARK_DEVICE std::uint32_t staged_chunk(const Keys& keys, const ChunkedView<const Half>& tensor,
+SPARK_DEVICE std::uint32_t staged_chunk(const Keys& keys, const ChunkedView<const Bits16>& tensor,
                                         int first_key) {
   using Staged = typename Config::StagedKeys;
   auto& machine = keys.machine();
@@ -27,11 +27,11 @@ SPARK_DEVICE std::uint32_t staged_chunk(const Keys& keys, const ChunkedView<cons
 /// Loads a tile of K or V, those of its keys that the block sees, to registers. All addresses are
 /// computed here, so that none takes a register in the loop.
 template <class Config, class Keys>
-SPARK_DEVICE void load_keys(const Keys& keys, const ChunkedView<const Half>& tensor, int first_key,
-                            typename Config::StagedKeys& staged) {
+SPARK_DEVICE void load_keys(const Keys& keys, const ChunkedView<const Bits16>& tensor,
+                            int first_key, typename Config::StagedKeys& staged) {
   using Staged = typename Config::StagedKeys;
   auto& machine = keys.machine();
-  const Half* const chunk =
+  const Bits16* const chunk =
       machine.opaque(tensor.at_chunk(staged_chunk<Config>(keys, tensor, first_key)));
   staged.load_from_chunk(
       machine, chunk, tensor.row_stride(), Staged::first_row(machine),
@@ -224,7 +224,7 @@ class HeldCursor {
   }
   /// Loads the tile from first_key on: the one after this one.
   template <class Keys>
-  SPARK_DEVICE void load(const Keys& keys, const ChunkedView<const Half>& tensor,
+  SPARK_DEVICE void load(const Keys& keys, const ChunkedView<const Bits16>& tensor,
                          std::uint32_t chunk, int first_key, Staged& staged) const {
     auto& machine = keys.machine();
     keys.find_from_held(chunk, first_key, tensor.row);

@@ -184,13 +184,13 @@ class PieceWarp : public ScoreWarp<Config, Machine, PieceOperands<Config>> {
   /// Loads the lane's rows from row `row` of a tile of keys on, those that the block sees, and its
   /// chunk of each.
   template <class Staged>
-  SPARK_DEVICE void load(const ChunkedView<const Half>& tensor, int first_key, int row, int column,
-                         Staged& staged) {
+  SPARK_DEVICE void load(const ChunkedView<const Bits16>& tensor, int first_key, int row,
+                         int column, Staged& staged) {
     const int key = first_key + row;
     const std::uint32_t chunk = this->key_address(
         tensor, key, [] { return 0; }, [] { return 0; });
     const int end = this->end_of_keys();
-    const Half* const first =
+    const Bits16* const first =
         machine_.opaque(tensor.at_chunk(chunk + static_cast<std::uint32_t>(column)));
     staged.load_from_chunk(machine_, first, tensor.row_stride(), key,
                            column < params_.head_chunks ? end : 0);

@@ -61,7 +61,7 @@ class DenseKeys {
   /// The chunk of K or V from which a lane copies: chunk `column()` of key `first_key` + `row()` of
   /// the block's sequence.
   template <class Row, class Column>
-  SPARK_DEVICE std::uint32_t key_address(const ChunkedView<const Half>& tensor, int first_key,
+  SPARK_DEVICE std::uint32_t key_address(const ChunkedView<const Bits16>& tensor, int first_key,
                                          Row row, Column column) const {
     const ForwardBlock block = locate_block<Config>(machine_, params_);
     return tensor.chunk(SPARK_PLANTED(kKeysOfFirstEntry, block.batch, 0), first_key + row(),
@@ -145,7 +145,7 @@ class VarlenKeys : public DenseKeys<Config, Machine> {
     this->all_seen_ = this->find_all_seen();
   }
   template <class Row, class Column>
-  SPARK_DEVICE std::uint32_t key_address(const ChunkedView<const Half>& tensor, int first_key,
+  SPARK_DEVICE std::uint32_t key_address(const ChunkedView<const Bits16>& tensor, int first_key,
                                          Row row, Column column) const {
     return tensor.chunk(0, first_k_ + first_key + row(),
                         this->params_.groups.key_head(this->machine_.block(0))) +
@@ -193,7 +193,7 @@ class ListedKeys : public DenseKeys<Config, Machine> {
   SPARK_DEVICE int next_key_of(int /*position*/) const { return first_of_tile(this->next_tile_); }
 
   template <class Row, class Column>
-  SPARK_DEVICE std::uint32_t key_address(const ChunkedView<const Half>& tensor, int first_key,
+  SPARK_DEVICE std::uint32_t key_address(const ChunkedView<const Bits16>& tensor, int first_key,
                                          Row row, Column column) const {
     return tensor.chunk(this->machine_.block(2), first_key + row(),
                         this->params_.groups.key_head(this->machine_.block(0))) +

@@ -47,13 +47,13 @@ struct HalfBlockOutputTile {
 /// Rows of a tensor to be written, row_stride halves apart, of which the first `valid` exist, and
 /// of these the first `chunks` chunks (all, or more than a tile has).
 struct OutputRows {
-  Half* first;
+  Bits16* first;
   int row_stride;
   int valid;
   int chunks;
 
   /// Row `fixed` + `of_lane`, of which the compiler knows the one.
-  SPARK_HD Half* at(int fixed, int of_lane) const {
+  SPARK_HD Bits16* at(int fixed, int of_lane) const {
     return first + static_cast<std::ptrdiff_t>(fixed + of_lane) * row_stride;
   }
   SPARK_HD bool has(int row) const {
@@ -121,7 +121,7 @@ SPARK_DEVICE void write_rows(Machine& machine, Tile& tile, const OutputRows& row
       const int row = first + machine.lane() / kLanesPerRow;
       if (chunk >= rows.chunks) continue;
       const auto bits = machine.template load_shared<Bits128>(tile.at(row, chunk));
-      Half* place = rows.at(first, machine.lane() / kLanesPerRow) + 8 * chunk;
+      Bits16* place = rows.at(first, machine.lane() / kLanesPerRow) + 8 * chunk;
       if (rows.has(row)) machine.store_global(place, bits);
     }
   }

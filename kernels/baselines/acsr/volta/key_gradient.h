@@ -45,7 +45,7 @@ class KeyGradientWarp {
                                                                          (row.origin + chunk));
       }
     }
-    of_rows_.load(machine_, params_.head_chunks, [&](int index) -> const Half* {
+    of_rows_.load(machine_, params_.head_chunks, [&](int index) -> const Bits16* {
       const AffineRow row = block_.row(row_ + index);
       return row.row < 0 ? nullptr : block_.query(row.row, head_);
     });
@@ -83,7 +83,7 @@ class KeyGradientWarp {
       for (int first = 0; first < kGridRows; first += kRowsOfStore) {
         const int row = first + machine_.lane() / kChunks;
         const auto bits = machine_.template load_shared<Bits128>(tile.at(row, chunk));
-        Half* const key = block_.key(kTransposedKeys * places_ + place_of(g, row));
+        Bits16* const key = block_.key(kTransposedKeys * places_ + place_of(g, row));
         const int of_row = kChunks * share_ + chunk;
         if (key != nullptr && of_row < params_.head_chunks) {
           machine_.store_global(key + kChunkHalves * of_row, bits);

@@ -47,7 +47,7 @@ class OutputWarp {
       }
     }
     values_.load(machine_, params_.head_chunks,
-                 [&](int row) -> const Half* { return block_.key(params_.v, tile + row); });
+                 [&](int row) -> const Bits16* { return block_.key(params_.v, tile + row); });
   }
   SPARK_DEVICE void store() {
 #pragma unroll
@@ -103,7 +103,7 @@ class OutputWarp {
       for (int first = 0; first < kGridRows; first += kRowsAtOnce) {
         const int row = first + machine_.lane() / kChunks;
         const auto bits = machine_.template load_shared<Bits128>(tile.at(row, chunk));
-        Half* const place =
+        Bits16* const place =
             block_.query(params_.o, block_.row(first_row_ + kGridRows * g + row).row);
         const int of_row = kChunks * share_ + chunk;
         if (place != nullptr && of_row < params_.head_chunks) {

@@ -48,14 +48,15 @@ class ScoresWarp {
   /// Line 1.
   SPARK_DEVICE void copy_queries() {
     CopiedRows<kBlockRows, Config::kRowChunks, Config::kWarps> rows;
-    rows.load(machine_, params_.head_chunks,
-              [&](int row) -> const Half* { return block_.query(params_.q, block_.row(row).row); });
+    rows.load(machine_, params_.head_chunks, [&](int row) -> const Bits16* {
+      return block_.query(params_.q, block_.row(row).row);
+    });
     rows.store(machine_, [&](int row, int chunk) { return tiles_.q.at(row, chunk); });
   }
   /// Line 3.
   SPARK_DEVICE void load_keys(int first) {
     keys_.load(machine_, params_.head_chunks,
-               [&](int row) -> const Half* { return block_.key(params_.k, first + row); });
+               [&](int row) -> const Bits16* { return block_.key(params_.k, first + row); });
   }
   SPARK_DEVICE void store_keys() {
     keys_.store(machine_, [&](int row, int chunk) {

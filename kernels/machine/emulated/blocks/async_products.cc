@@ -7,7 +7,7 @@
 namespace sparkbench {
 namespace {
 
-constexpr int kPiece = 8;  // halves that lie together, whatever the swizzle
+constexpr int kPiece = 8;  // elements that lie together, whatever the swizzle
 
 /// Calls visit(address, row, k) for the warp's pieces of A in shared memory: eight k, or eight rows
 /// of A column-major.
@@ -80,7 +80,7 @@ void AsyncProducts::wait(int pending) {
 
 void AsyncProducts::compute(Product& product) {
   if (product.call.has_a_in_registers) gather_a(product.lanes.a, operands_);
-  Half piece[kPiece];
+  Bits16 piece[kPiece];
   const auto read_piece = [&](std::uint32_t offset) {
     if (memory_->load_async(offset, product.thread, product.call.site)) {
       std::memcpy(piece, memory_->bytes() + offset, sizeof piece);
@@ -104,7 +104,8 @@ void AsyncProducts::compute(Product& product) {
       for (int i = 0; i < kPiece; ++i) operands_.b[k + i][column] = piece[i];
     }
   });
-  warp_wgmma(*profile_, operands_, product.call.n, product.call.accumulates, product.lanes.c);
+  warp_wgmma(*profile_, product.call.multiply, operands_, product.call.n, product.call.accumulates,
+             product.lanes.c);
   product.is_done = true;
 }
 

@@ -16,6 +16,7 @@ namespace sparkbench {
 
 /// The arguments of a wgmma that are the same in all lanes of a warp.
 struct ProductCall {
+  MultiplyRows* multiply;  // of the operands' type
   int n;
   Major major_a, major_b;  // of A in shared memory
   bool has_a_in_registers;

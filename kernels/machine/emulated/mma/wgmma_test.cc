@@ -102,10 +102,10 @@ void multiply(EmulatedMachine& machine, const Integers<kN>& integers) {
     const std::uint64_t b_step = b + static_cast<std::uint64_t>(step * kBytesOn >> 4);
     if constexpr (kAInRegisters) {
       const auto fragment = a_fragment(machine.warp(), machine.lane(), 16 * step, integers.a);
-      machine.multiply_async<kN, kMajorB>(c, fragment, b_step, step != 0);
+      machine.multiply_async<Half, kN, kMajorB>(c, fragment, b_step, step != 0);
     } else {
       constexpr int kBytesOnA = kMajorA == Major::kRow ? 32 : 2048;
-      machine.multiply_async<kN, kMajorB, kMajorA>(
+      machine.multiply_async<Half, kN, kMajorB, kMajorA>(
           c, a + static_cast<std::uint64_t>(step * kBytesOnA >> 4), b_step, step != 0);
     }
   }
@@ -170,7 +170,7 @@ EmulationReport multiply_ones(Defect defect, std::uint64_t seed, float& element,
     const std::uint64_t b = machine.describe_matrix(tiles.b, 0, 1024) + (differs ? 2 : 0);
     machine.fence_products();
     line = __LINE__ + 1;
-    machine.multiply_async<64, Major::kColumn>(c, a, b, false);
+    machine.multiply_async<Half, 64, Major::kColumn>(c, a, b, false);
     machine.commit_products();
     if (defect == Defect::kReadEarly) {
       element = c[0].element[0];
@@ -276,8 +276,8 @@ TEST(MachineWgmma, HasTheBitsOfM16n8k16) {
       c[i / 4].element[i % 4] = expected[i / 4].element[i % 4] = 1.0f / static_cast<float>(i + 3);
     }
     machine.mma_m16n8k16_outer<Operand::kA>({expected}, of_a, of_b);
-    machine.multiply_async<64, Major::kColumn>(c, of_a[0][0],
-                                               machine.describe_matrix(tiles.b, 0, 1024), true);
+    machine.multiply_async<Half, 64, Major::kColumn>(
+        c, of_a[0][0], machine.describe_matrix(tiles.b, 0, 1024), true);
     machine.commit_products();
     machine.wait_for_products<0>();
     EXPECT_EQ(std::memcmp(c, expected, sizeof c), 0);

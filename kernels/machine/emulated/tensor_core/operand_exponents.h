@@ -26,6 +26,9 @@ SPARKBENCH_LANE int operand_exponent(Half half) {
   return select(mask_less(magnitude, 1), kZeroExponent, exponent);
 }
 
+/// The mask of an infinity or a NaN.
+SPARKBENCH_LANE std::int32_t is_special(Half half) { return mask_less(0x7bff, half.bits & 0x7fff); }
+
 /// 2^e as a float.
 SPARKBENCH_LANE float power_of_two(int exponent) { return float_of(exponent + kBias); }
 

@@ -25,24 +25,26 @@ using DecodedRows = Decoded<kMmaRows, kMmaTerms>;
 using DecodedColumns = Decoded<kMmaTerms, kMaxMmaColumns>;
 
 /// Decodes the first `columns` of each row. False if there is an infinity or a NaN.
-template <int kRows, int kColumns>
-SPARKBENCH_LANE bool decode(const Half (&halves)[kRows][kColumns], int columns,
+template <class Element, int kRows, int kColumns>
+SPARKBENCH_LANE bool decode(const Bits16 (&elements)[kRows][kColumns], int columns,
                             Decoded<kRows, kColumns>& decoded) {
   std::int32_t special = 0;
   for (int row = 0; row < kRows; ++row) {
     for (int column = 0; column < columns; ++column) {
-      decoded.value[row][column] = widened(halves[row][column]);
-      decoded.exponent[row][column] = operand_exponent(halves[row][column]);
-      special |= mask_less(0x7bff, halves[row][column].bits & 0x7fff);
+      const Element element{elements[row][column]};
+      decoded.value[row][column] = widened(element);
+      decoded.exponent[row][column] = operand_exponent(element);
+      special |= is_special(element);
     }
   }
   return special == 0;
 }
 
-SPARKBENCH_VECTOR_CLONES
-bool decode_operands(const RowsOperands& operands, int columns, DecodedRows& a, DecodedColumns& b) {
-  const bool a_is_finite = decode(operands.a, kMmaTerms, a);
-  return decode(operands.b, columns, b) && a_is_finite;
+template <class Element>
+SPARKBENCH_VECTOR_CLONES bool decode_operands(const RowsOperands& operands, int columns,
+                                              DecodedRows& a, DecodedColumns& b) {
+  const bool a_is_finite = decode<Element>(operands.a, kMmaTerms, a);
+  return decode<Element>(operands.b, columns, b) && a_is_finite;
 }
 
 /// A natural number as a float, toward zero.
@@ -131,20 +133,23 @@ bool multiply_row_8(int fraction_bits, const float* a, const int* a_exponent,
   return refused == 0;
 }
 
+template <class Element>
 void multiply_row_as_defined(const ArithmeticProfile& profile, const RowsOperands& operands,
                              int row, int columns, float* c) {
   for (int column = 0; column < columns; ++column) {
-    c[column] = dot_accumulate(profile, operands.a[row], column_of(operands, column), c[column]);
+    c[column] = dot_accumulate(profile, row_of<Element>(operands, row),
+                               column_of<Element>(operands, column), c[column]);
   }
 }
 
 }  // namespace
 
+template <class Element>
 void multiply_rows(const ArithmeticProfile& profile, const RowsOperands& operands, int columns,
                    RowsAccumulator& c) {
   DecodedRows a;
   DecodedColumns b;
-  const bool is_finite = decode_operands(operands, columns, a, b);
+  const bool is_finite = decode_operands<Element>(operands, columns, a, b);
   const bool has_one_block = profile.block_length == kMmaTerms;
   const bool is_fast = is_finite && (has_one_block || profile.block_length == kMmaTerms / 2);
   const auto multiply = has_one_block ? multiply_row_16 : multiply_row_8;
@@ -155,9 +160,12 @@ void multiply_rows(const ArithmeticProfile& profile, const RowsOperands& operand
     if (is_fast && multiply(fraction_bits, a.value[row], a.exponent[row], b, columns, values, d)) {
       std::memcpy(values, d, sizeof(float) * static_cast<std::size_t>(columns));
     } else {
-      multiply_row_as_defined(profile, operands, row, columns, values);
+      multiply_row_as_defined<Element>(profile, operands, row, columns, values);
     }
   }
 }
+
+template void multiply_rows<Half>(const ArithmeticProfile&, const RowsOperands&, int,
+                                  RowsAccumulator&);
 
 }  // namespace sparkbench

@@ -16,23 +16,34 @@ namespace sparkbench {
 
 inline constexpr int kMmaRows = 16, kMmaTerms = 16, kMaxMmaColumns = 256;
 
+/// Elements of any type.
 struct alignas(64) RowsOperands {
-  Half a[kMmaRows][kMmaTerms];        // [row][k]
-  Half b[kMmaTerms][kMaxMmaColumns];  // [k][column]
+  Bits16 a[kMmaRows][kMmaTerms];        // [row][k]
+  Bits16 b[kMmaTerms][kMaxMmaColumns];  // [k][column]
 };
 
 struct alignas(64) RowsAccumulator {
   float value[kMmaRows][kMaxMmaColumns];  // [row][column]
 };
 
-inline std::array<Half, kMmaTerms> column_of(const RowsOperands& operands, int column) {
-  std::array<Half, kMmaTerms> halves;
-  for (std::size_t k = 0; k < halves.size(); ++k) halves[k] = operands.b[k][column];
-  return halves;
+template <class Element>
+std::array<Element, kMmaTerms> row_of(const RowsOperands& operands, int row) {
+  std::array<Element, kMmaTerms> elements;
+  for (std::size_t k = 0; k < elements.size(); ++k) elements[k] = {operands.a[row][k]};
+  return elements;
+}
+template <class Element>
+std::array<Element, kMmaTerms> column_of(const RowsOperands& operands, int column) {
+  std::array<Element, kMmaTerms> elements;
+  for (std::size_t k = 0; k < elements.size(); ++k) elements[k] = {operands.b[k][column]};
+  return elements;
 }
 
-/// c += a b in the first `columns` columns, a multiple of 8. The profile is a tensor core's.
+/// c += a b in the first `columns` columns, a multiple of 8, of operands that are Element: Half.
+/// The profile is a tensor core's.
+template <class Element>
 void multiply_rows(const ArithmeticProfile& profile, const RowsOperands& operands, int columns,
                    RowsAccumulator& c);
+using MultiplyRows = decltype(multiply_rows<Half>);
 
 }  // namespace sparkbench

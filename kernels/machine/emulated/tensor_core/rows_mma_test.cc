@@ -17,10 +17,10 @@ template <class Draw>
 RowsOperands drawn_operands(Draw draw) {
   RowsOperands operands;
   for (auto& row : operands.a) {
-    for (Half& half : row) half = draw();
+    for (Bits16& element : row) element = draw();
   }
   for (auto& row : operands.b) {
-    for (Half& half : row) half = draw();
+    for (Bits16& element : row) element = draw();
   }
   return operands;
 }
@@ -37,11 +37,12 @@ RowsAccumulator drawn_accumulator(Draw draw) {
 void expect_definition(const ArithmeticProfile& profile, const RowsOperands& operands,
                        const RowsAccumulator& before) {
   RowsAccumulator after = before;
-  multiply_rows(profile, operands, kColumns, after);
+  multiply_rows<Half>(profile, operands, kColumns, after);
   for (int row = 0; row < kMmaRows; ++row) {
     for (int column = 0; column < kColumns; ++column) {
-      const float expected = dot_accumulate(profile, operands.a[row], column_of(operands, column),
-                                            before.value[row][column]);
+      const float expected =
+          dot_accumulate(profile, row_of<Half>(operands, row), column_of<Half>(operands, column),
+                         before.value[row][column]);
       ASSERT_EQ(float_bits(after.value[row][column]), float_bits(expected)) << row << ' ' << column;
     }
   }
@@ -93,7 +94,7 @@ TEST(RowsMma, KeepsASmallCBesideZeroProducts) {
   for (const char* profile : kProfiles) {
     RowsOperands operands = drawn_operands([] { return Half{0x7bff}; });
     for (auto& row : operands.a) {
-      for (Half& half : row) half = Half{0};
+      for (Bits16& element : row) element = Half{0};
     }
     expect_definition(arithmetic_profile(profile), operands,
                       drawn_accumulator([] { return 0x1.000002p-99f; }));

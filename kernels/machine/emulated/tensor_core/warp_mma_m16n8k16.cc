@@ -23,7 +23,7 @@ void expect_instruction(const ArithmeticProfile& profile) {
 RowsOperands gather(const FragmentA* const (&a)[32], const FragmentB* const (&b)[32]) {
   RowsOperands operands;
   for (int lane = 0; lane < 32; ++lane) {
-    Half of_a[8], of_b[4];
+    Bits16 of_a[8], of_b[4];
     std::memcpy(of_a, a[lane], sizeof of_a);
     std::memcpy(of_b, b[lane], sizeof of_b);
     for (int i = 0; i < 8; ++i) {
@@ -49,7 +49,7 @@ void warp_mma_m16n8k16(const ArithmeticProfile& profile, const FragmentA* const 
   for (int lane = 0; lane < 32; ++lane) {
     for (int i = 0; i < 4; ++i) element(lane, i) = c[lane]->element[i];
   }
-  multiply_rows(profile, gather(a, b), m16n8k16::kN, rows);
+  multiply_rows<Half>(profile, gather(a, b), m16n8k16::kN, rows);
   for (int lane = 0; lane < 32; ++lane) {
     for (int i = 0; i < 4; ++i) c[lane]->element[i] = element(lane, i);
   }
@@ -64,9 +64,9 @@ void warp_mma_m16n8k16(const ArithmeticProfile& profile, const FragmentA* const 
     Half elements[4];
     std::memcpy(elements, c[lane], sizeof elements);
     for (int i = 0; i < 4; ++i) {
-      const auto column = column_of(operands, m16n8k16::c_column(lane, i));
       elements[i] =
-          dot_accumulate(profile, operands.a[m16n8k16::c_row(lane, i)], column, elements[i]);
+          dot_accumulate(profile, row_of<Half>(operands, m16n8k16::c_row(lane, i)),
+                         column_of<Half>(operands, m16n8k16::c_column(lane, i)), elements[i]);
     }
     std::memcpy(c[lane], elements, sizeof elements);
   }

@@ -23,10 +23,10 @@ void for_pairs(const WarpAccumulators& c, int n, Visit visit) {
 
 void gather_a(const std::array<m16n8k16::FragmentA, 32>& fragments, RowsOperands& operands) {
   for (int lane = 0; lane < 32; ++lane) {
-    Half halves[8];
-    std::memcpy(halves, &fragments[static_cast<std::size_t>(lane)], sizeof halves);
+    Bits16 elements[8];
+    std::memcpy(elements, &fragments[static_cast<std::size_t>(lane)], sizeof elements);
     for (int i = 0; i < 8; ++i) {
-      operands.a[m16n8k16::a_row(lane, i)][m16n8k16::a_column(lane, i)] = halves[i];
+      operands.a[m16n8k16::a_row(lane, i)][m16n8k16::a_column(lane, i)] = elements[i];
     }
   }
 }
@@ -37,8 +37,8 @@ void poison(const WarpAccumulators& c, int n) {
   }
 }
 
-void warp_wgmma(const ArithmeticProfile& profile, const RowsOperands& operands, int n,
-                bool accumulates, const WarpAccumulators& c) {
+void warp_wgmma(const ArithmeticProfile& profile, MultiplyRows* multiply,
+                const RowsOperands& operands, int n, bool accumulates, const WarpAccumulators& c) {
   RowsAccumulator rows;
   if (accumulates) {
     for_pairs(c, n, [&](float* pair, int row, int column) {
@@ -47,7 +47,7 @@ void warp_wgmma(const ArithmeticProfile& profile, const RowsOperands& operands, 
   } else {
     for (auto& row : rows.value) std::fill_n(row, n, 0.0f);
   }
-  multiply_rows(profile, operands, n, rows);
+  multiply(profile, operands, n, rows);
   for_pairs(c, n, [&](float* pair, int row, int column) {
     std::memcpy(pair, &rows.value[row][column], 2 * sizeof(float));
   });
