@@ -10,6 +10,7 @@
 #include "harness/candidates/pattern_plan.h"
 #include "harness/devices/emulated_device.h"
 #include "harness/devices/emulated_pass.h"
+#include "kernels/base/saturating.h"
 #include "kernels/block_sparse/pattern_lists.h"
 #include "kernels/jit/device_sights.h"
 #include "kernels/launch/run_gpu.h"
@@ -52,7 +53,8 @@ std::uint64_t FusedKernel::workspace_bytes(const Problem& problem, Pass pass,
   if (kernel_.tables == nullptr) return plan_bytes(problem, pass, is_deterministic, nullptr);
   if (!supports(problem, pass)) return 0;  // it is not computed
   const std::shared_ptr<const MaskTables> tables = kernel_.tables(problem, pass);
-  return plan_bytes(problem, pass, is_deterministic, tables.get()) + tables->bytes().size();
+  return saturating_sum(
+      {plan_bytes(problem, pass, is_deterministic, tables.get()), tables->bytes().size()});
 }
 
 std::uint64_t FusedKernel::plan_bytes(const Problem& problem, Pass pass, bool is_deterministic,
@@ -148,6 +150,7 @@ Prepared FusedKernel::prepare(const GpuWork& work) const {
     return [plan = plan_on_gpu(kernel_, request, workspace.get()), kept = std::move(kept),
             stream = work.stream] { run_on_stream(plan, stream); };
   };
+  prepared.backward_needs_forward = tables != nullptr;  // it keeps P
   prepared.forward = plan(forward_request(problem, work.forward), Pass::kForward);
   if (is_forward) return prepared;
   prepared.backward =

@@ -1,4 +1,4 @@
-// The choice of a problem's tensors.
+// The element type of a problem's tensors.
 #pragma once
 
 namespace sparkbench {

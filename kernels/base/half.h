@@ -11,7 +11,7 @@
 namespace sparkbench {
 
 /// An element of a tensor, for code that only moves it. The problem says its type, and so does the
-/// Config of a kernel that computes with it. Pointers and views of elements convert to those of it.
+/// Config of a kernel that computes with it. Half* converts to Bits16*, and so do views.
 struct Bits16 {
   std::uint16_t bits;
 };

@@ -1,6 +1,9 @@
 #include "kernels/block_sparse/merge_steps.h"
 
+#include <array>
+#include <cstdint>
 #include <string>
+#include <string_view>
 
 #include "kernels/base/ceil_divide.h"
 #include "kernels/launch/serving_instance.h"
@@ -57,9 +60,9 @@ const KernelInstance kKernels[] = {
                                                              SPARK_FUNCTION(spark_sum_parts)),
 };
 
-const KernelInstance& kernel_for(std::string_view name, const RowsOfHeads& rows) {
+const KernelInstance& kernel_for(std::string_view name, ElementType element) {
   for (const KernelInstance& kernel : kKernels) {
-    if (kernel.kernel() == name && kernel.element == rows.element) return kernel;
+    if (kernel.kernel() == name && kernel.element == element) return kernel;
   }
   throw NoInstance("no kernel " + std::string(name) + " for tensors of this type");
 }
@@ -75,8 +78,7 @@ Step step_of(const KernelInstance& kernel, const std::array<int, 3>& grid, const
 
 /// Each head's rows by themselves.
 template <class Params>
-Step step_of_rows(std::string_view name, const RowsOfHeads& rows, const Params& params) {
-  const KernelInstance& kernel = kernel_for(name, rows);
+Step step_of_rows(const KernelInstance& kernel, const RowsOfHeads& rows, const Params& params) {
   return step_of(kernel, {ceil_divide(rows.seqlen, kernel.block_rows), rows.heads, rows.batch},
                  params);
 }
@@ -103,7 +105,7 @@ MemoryPart pass_part(const char* name, const Params& params, int index, const Ro
 }  // namespace
 
 Step merge_passes_step(const MergeParams& params, const RowsOfHeads& rows) {
-  Step step = step_of(kernel_for("merge-passes", rows), merge_grid(rows), params);
+  Step step = step_of(kernel_for("merge-passes", rows.element), merge_grid(rows), params);
   for (int i = 0; i < params.passes; ++i) {
     step.reads.push_back(lse_part(params.lse[i], rows));
     if (i > 0) step.reads.push_back(pass_part("o of a pass", params, i - 1, rows));
@@ -111,22 +113,23 @@ Step merge_passes_step(const MergeParams& params, const RowsOfHeads& rows) {
   return step;
 }
 Step gather_lse_step(const GatherParams& params, const RowsOfHeads& rows) {
-  Step step = step_of_rows("gather-lse", rows, params);
+  // It reads floats only: one instance for all types.
+  Step step = step_of_rows(kernel_for("gather-lse", ElementType::kFp16), rows, params);
   step.writes = {lse_part(params.lse, rows)};
   return step;
 }
 Step sum_gradients_step(const SumParams& params, const RowsOfHeads& rows) {
-  Step step = step_of(kernel_for("sum-gradients", rows), merge_grid(rows), params);
+  Step step = step_of(kernel_for("sum-gradients", rows.element), merge_grid(rows), params);
   for (int i = 0; i < params.parts; ++i) {
     step.reads.push_back(pass_part("gradients of a pass", params, i, rows));
   }
   return step;
 }
 Step merge_parts_step(const MergePartsParams& params, const RowsOfHeads& rows) {
-  return step_of_rows("merge-parts", rows, params);
+  return step_of_rows(kernel_for("merge-parts", rows.element), rows, params);
 }
 Step sum_parts_step(const SumPartsParams& params, const RowsOfHeads& rows) {
-  return step_of_rows("sum-parts", rows, params);
+  return step_of_rows(kernel_for("sum-parts", rows.element), rows, params);
 }
 
 }  // namespace sparkbench

@@ -13,7 +13,7 @@ struct RowsOfHeads {
   int seqlen, heads, batch;
   ElementType element;
 };
-/// All tokens of a pattern that is run as strided views.
+/// The rows of all tokens, for a pattern that runs as strided views.
 inline RowsOfHeads rows_of_tokens(const Problem& problem, int heads) {
   return {problem.seqlen_q, heads, problem.batch, problem.element};
 }

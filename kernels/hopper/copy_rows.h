@@ -36,7 +36,7 @@ SPARK_DEVICE void copy_column(Machine& machine, Tile& tile, const Bits16* first,
   }
 }
 
-/// Copies `rows` rows of `chunks` chunks from `first` on, row_stride halves apart, to a tile; the
+/// Copies `rows` rows of `chunks` chunks from `first` on, row_stride elements apart, to a tile; the
 /// rest of the tile becomes zeros. By kLanes threads, of which this is `lane`.
 template <int kLanes, class Tile, class Machine>
 SPARK_DEVICE void copy_rows(Machine& machine, Tile& tile, const Bits16* first, int row_stride,

@@ -44,7 +44,8 @@ const KernelInstance* find_instance(const InstanceWish& wish) {
 
 const KernelInstance& instance_for(const InstanceWish& wish) {
   if (const KernelInstance* const found = find_instance(wish)) return *found;
-  throw NoInstance("no Hopper kernel is for head_dim " + std::to_string(wish.problem.head_dim));
+  throw NoInstance("no Hopper kernel is for head_dim " + std::to_string(wish.problem.head_dim) +
+                   " in this element type");
 }
 
 const KernelInstance* find_runs(const Problem& problem) {

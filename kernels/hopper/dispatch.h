@@ -12,7 +12,7 @@ namespace sparkbench::hopper {
 InstanceWish wish_of(const Problem& problem, std::string_view pass, int products,
                      BlockSource blocks = BlockSource::kDense);
 
-/// The first instance that serves, has no runs of rows, and carries no dQ. Null if there is none.
+/// The first instance that serves, without row runs and without carried dQ. Null if there is none.
 const KernelInstance* find_instance(const InstanceWish& wish);
 
 /// The same. Throws NoInstance where there is none.

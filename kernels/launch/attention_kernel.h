@@ -1,4 +1,4 @@
-// The description of a fused kernel: what it supports, its launches, and how the emulated machine
+// The description of a kernel: what it supports, its launches, and how the emulated machine
 // runs it. It depends on no generation and no machine.
 #pragma once
 
@@ -49,9 +49,9 @@ struct AttentionKernel {
   /// lists (kernels/strided/kernel_passes.h). Throws std::invalid_argument for what is not
   /// supported.
   std::vector<Step> (*plan)(const PlanRequest& request, Workspace& workspace) = nullptr;
-  /// Of a kernel that keeps its scores in memory. The tables of a backward pass serve its forward
-  /// pass, too, which must have run in the same workspace. Throws std::invalid_argument for a mask
-  /// that it does not take. Null for a fused kernel.
+  /// Builds the mask tables of a kernel that keeps its scores in memory. Those of a backward pass
+  /// also serve its forward pass, which must run first in the same workspace. Throws
+  /// std::invalid_argument for a mask that the kernel refuses. Null for a fused kernel.
   std::shared_ptr<const MaskTables> (*tables)(const Problem& problem, Pass pass) = nullptr;
   bool has_gpu_code = false;  // in this build, which plan_on_gpu() (run_gpu.h) is for
   bool is_forward_only = false;

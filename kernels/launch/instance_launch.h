@@ -58,8 +58,8 @@ inline ForwardTensors made_up_forward(const Problem& problem, MadeUpMemory& memo
 }
 
 inline BackwardTensors made_up_backward(const Problem& problem, MadeUpMemory& memory) {
-  std::array<Half*, 8> tensors;
-  for (Half*& tensor : tensors) tensor = memory.allocate<Half>();
+  std::array<Bits16*, 8> tensors;
+  for (Bits16*& tensor : tensors) tensor = memory.allocate<Bits16>();
   const auto [q, k, v, o, d_o, dq, dk, dv] = tensors;
   return contiguous_tensors(problem, q, k, v, o, d_o, memory.allocate<float>(), dq, dk, dv);
 }

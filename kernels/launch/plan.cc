@@ -37,6 +37,7 @@ std::uint64_t bytes_of_pass(const PlanPass& plan, PlanRequest request, bool is_f
   request.forward = is_forward ? &forward : nullptr;
   request.backward = is_forward ? nullptr : &backward;
   request.lists = nullptr;
+  request.table_memory = nullptr;
   request.sms = std::max(request.sms, 1);
   DeviceWorkspace workspace;
   plan(request, workspace);

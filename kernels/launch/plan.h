@@ -21,7 +21,7 @@ namespace sparkbench {
 
 class PatternLists;  // kernels/block_sparse/pattern_lists.h
 
-/// What a kernel that takes any mask reads of it, made once for a mask and its lengths.
+/// Mask metadata that an unfused kernel reads, built once for a mask and its lengths.
 class MaskTables {
  public:
   virtual ~MaskTables() = default;
@@ -147,7 +147,7 @@ struct PlanRequest {
   const PatternLists* lists = nullptr;
   const void* list_memory = nullptr;
   int first_list = 0;
-  /// Those of AttentionKernel::tables, and their bytes where launches read them.
+  /// The result of AttentionKernel::tables, and its bytes() in the memory of the device.
   const MaskTables* tables = nullptr;
   const void* table_memory = nullptr;
   int sms = 0;  // of the device, where launches have as many blocks as it holds
@@ -172,8 +172,8 @@ struct PlanRequest {
   }
 };
 
-/// How a family plans a pass: its launches, whose workspace is taken from `workspace`. Without the
-/// lists of a pattern, or table_memory, it takes that and plans nothing.
+/// Plans a pass: its launches, whose workspace is taken from `workspace`. Without a pattern's
+/// lists, or without table_memory, it only takes the workspace and returns no steps.
 using PlanPass = std::function<std::vector<Step>(const PlanRequest& request, Workspace& workspace)>;
 
 /// Device memory that a pass of the request takes beside its tensors, which it need not have: of a

@@ -3,14 +3,17 @@
 //   sparkbench_benchmarks --benchmark_filter=plan_pass
 #include <benchmark/benchmark.h>
 
+#include <cstddef>
 #include <memory>
 #include <string_view>
 #include <vector>
 
+#include "kernels/block_sparse/pattern_lists.h"
 #include "kernels/launch/plan.h"
 #include "kernels/machine/emulated/blocks/tensor_copies.h"
 #include "kernels/mask/pattern/sparse_mask.h"
 #include "kernels/problem/packed.h"
+#include "kernels/problem/tensors.h"
 #include "kernels/registry.h"
 #include "kernels/strided/kernel_passes.h"
 

@@ -27,12 +27,12 @@ struct InstanceWish {
 
 inline bool serves(const KernelInstance& instance, const InstanceWish& wish) {
   const bool has_scores = instance.products > 0;
-  // A pattern's rows are those of a dense pass.
-  const bool is_by_rows = !has_scores && wish.blocks == BlockSource::kBlockSparse;
+  // A kernel over rows reads no pattern: a block-sparse pass launches the dense instance.
+  const bool uses_dense_rows = !has_scores && wish.blocks == BlockSource::kBlockSparse;
   return instance.pass() == wish.pass && instance.products == wish.products &&
          instance.accumulator == wish.accumulator && instance.element == wish.problem.element &&
          instance.serves(wish.problem.head_dim) &&
-         instance.blocks == (is_by_rows ? BlockSource::kDense : wish.blocks) &&
+         instance.blocks == (uses_dense_rows ? BlockSource::kDense : wish.blocks) &&
          (!has_scores || instance.has_dropout == (wish.problem.dropout().threshold != 0)) &&
          static_cast<std::size_t>(instance.dynamic_shared_bytes) <= wish.shared_bytes_per_block;
 }

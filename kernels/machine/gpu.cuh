@@ -17,7 +17,7 @@
 
 namespace sparkbench {
 
-/// Two elements of a type as CUDA has them.
+/// CUDA's pair of an element type, and its rounding from FP32.
 template <class Element>
 struct GpuPair;
 template <>

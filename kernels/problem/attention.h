@@ -47,7 +47,7 @@ struct Problem {
   /// For a strided view of another problem: the dropout mask is of_sequences() of this one
   /// (kernels/mask/dropout_views.h).
   std::uint32_t first_dropout_sequence = 0;
-  ElementType element = ElementType::kFp16;
+  ElementType element = ElementType::kFp16;  // of all tensors but LSE
 
   int key_heads() const { return heads_k != 0 ? heads_k : heads; }
   /// Query heads that read a key head, and which one a query head reads: as FlashAttention-2.

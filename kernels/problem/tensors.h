@@ -23,8 +23,7 @@ struct TensorView {
   SPARK_HD T* row(int b, int s, int h) const {
     return data + (b * batch_stride + s * seqlen_stride + h * head_stride);
   }
-  /// A view of what may be changed is one of what may be read, and one of elements of a type is one
-  /// of Bits16.
+  /// A mutable view converts to a read-only one, and a view of an element type to one of Bits16.
   template <class U, class = std::enable_if_t<!std::is_same_v<T, U> && sizeof(T) == sizeof(U) &&
                                               std::is_convertible_v<T*, U*>>>
   SPARK_HD operator TensorView<U>() const {  // NOLINT(google-explicit-constructor)

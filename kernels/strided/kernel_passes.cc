@@ -37,7 +37,7 @@ std::uint64_t most_bytes(const AttentionKernel& kernel, PlanRequest request, Pas
   return most;
 }
 
-/// On the emulated machine, whatever the mask.
+/// Emulates a pass: dense, varlen, block-sparse, or as strided views.
 EmulationReport emulate_request(const AttentionKernel& kernel, const PlanRequest& request,
                                 const EmulationOptions& options, const BackwardSample& sample) {
   const Problem& problem = request.problem;

@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <stdexcept>
 #include <vector>
 
 #include "kernels/base/half.h"
@@ -57,7 +58,10 @@ inline const ArithmeticProfile& native_profile(
     MmaInstruction instruction = MmaInstruction::kM8n8k4) {
   cudaDeviceProp properties;
   CUDA_CHECK(cudaGetDeviceProperties(&properties, 0));
-  return *instruction_profile(instruction, 10 * properties.major + properties.minor);
+  const ArithmeticProfile* const profile =
+      instruction_profile(instruction, 10 * properties.major + properties.minor);
+  if (profile == nullptr) throw std::logic_error("this GPU lacks the test's instruction");
+  return *profile;
 }
 
 /// Whether it runs on the current GPU as its own tensor cores have it.

@@ -10,7 +10,7 @@
 
 namespace sparkbench {
 
-/// Rows of a tensor, row_stride halves apart, of which the first `valid` exist.
+/// Rows of a tensor, row_stride elements apart, of which the first `valid` exist.
 struct TensorRows {
   const Bits16* first;
   int row_stride;
@@ -71,7 +71,7 @@ class StagedRows {
   }
 
   /// Rows from the opaque address of this lane's first chunk: column_chunk() of first_row(),
-  /// which is row `row` of `valid`. Rows are row_stride halves apart.
+  /// which is row `row` of `valid`. Rows are row_stride elements apart.
   template <class Machine>
   SPARK_DEVICE void load_from_chunk(Machine& machine, const Bits16* chunk, int row_stride, int row,
                                     int valid, bool has_last = true) {

@@ -16,7 +16,7 @@ const KernelInstance* find_instance(const InstanceWish& wish, bool relays_dq) {
 const KernelInstance& instance_for(const InstanceWish& wish) {
   if (const KernelInstance* const found = find_instance(wish)) return *found;
   throw NoInstance("no Volta kernel is for head_dim " + std::to_string(wish.problem.head_dim) +
-                   " and " + std::to_string(wish.shared_bytes_per_block) +
+                   ", fp16 and " + std::to_string(wish.shared_bytes_per_block) +
                    " bytes of shared memory");
 }
 

@@ -16,8 +16,8 @@ EmulationReport emulate_forward(Accumulator accumulator, const PlanRequest& requ
                                 const EmulationOptions& options, std::span<const SampleTile> tiles);
 
 /// A sample's rows have the bits that the whole pass would give them (those of dQ, unless
-/// deterministic or in relay at 64 columns, up to the order of its sums); other rows are
-/// unspecified. For varlen, counts of blocks that did not run are estimated from how many tiles
+/// deterministic or with the dQ semaphore at 64 columns, up to the order of its sums); other rows
+/// are unspecified. For varlen, counts of blocks that did not run are estimated from how many tiles
 /// they visit (work_list.h).
 EmulationReport emulate_backward(Accumulator accumulator, const PlanRequest& request,
                                  const EmulationOptions& options, const BackwardSample& sample);

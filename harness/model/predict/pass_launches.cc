@@ -274,7 +274,7 @@ std::vector<Step> plan_of(const AttentionKernel& kernel, const Problem& problem,
     request.lengths = &lengths;
   }
   request.tables = tables;
-  request.table_memory = tables;  // which no launch reads
+  request.table_memory = tables;  // only the address counts: nothing is launched
   PatternLists lists;
   if (problem.sparse && kernel.listed_instances != nullptr) {
     lists = sparse_lists(kernel, problem, pass, is_deterministic);

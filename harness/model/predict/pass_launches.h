@@ -25,7 +25,7 @@ struct PassLaunch {
 std::vector<PassLaunch> launches_of_pass(const AttentionKernel& kernel, const Problem& problem,
                                          Pass pass, bool is_deterministic);
 
-/// Those of a plan of the unfused chain of kernels/baselines/acsr/, which has the tables.
+/// Those of the unfused chain (kernels/baselines/acsr/), of a plan that was made with these tables.
 std::vector<PassLaunch> launches_of_chain(const Problem& problem, const MaskTables& tables,
                                           const std::vector<Step>& plan);
 

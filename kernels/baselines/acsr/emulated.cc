@@ -19,7 +19,8 @@ namespace {
 /// Blocks of rows, or of keys, as {index, head, batch}; empty: all.
 using Blocks = std::set<std::array<int, 3>>;
 
-/// Both passes have the same parts, which begin as NaN.
+/// A part that is taken again by its name is the same memory: the backward pass finds P. Memory
+/// starts as NaN, so that a read before a write shows.
 class KeptWorkspace : public HostWorkspace {
  public:
   using Workspace::take;
@@ -36,7 +37,7 @@ class KeptWorkspace : public HostWorkspace {
   std::map<std::string, void*> parts_;
 };
 
-/// Which blocks have a sample.
+/// Finds the blocks that compute a sample's tiles.
 class SampledBlocks {
  public:
   explicit SampledBlocks(const PlanRequest& request)
@@ -100,7 +101,7 @@ class SampledBlocks {
   const ChainTables& tables_;
 };
 
-/// The blocks' threads.
+/// Runs all CTAs of these blocks; of all blocks if there are none.
 void run_blocks(const Step& step, const Blocks& blocks, PassRun& pass) {
   LaunchShape shape = shape_of(step);
   const int parts = parts_of(*step.instance);

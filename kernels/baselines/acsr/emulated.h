@@ -7,11 +7,11 @@
 
 namespace sparkbench::acsr {
 
-/// The request has host pointers, for tables, too. Forward, computes the rows of the sample's query
-/// tiles, and others of their classes. Backward, P, which a GPU has from the forward pass, is
-/// computed first and is not in the report; O and LSE are not read; rows that a sample's rows
-/// depend on are computed, too. Every pass is deterministic. Throws std::invalid_argument for a
-/// head_dim that no instance serves.
+/// All pointers, that of the tables, too, are the host's. A forward pass computes the sample's
+/// query tiles and the other rows of their blocks. A backward pass first computes P, which a GPU
+/// has from the forward pass and which is not in the report, and reads neither O nor LSE; it also
+/// computes rows that the sample's depend on. Every pass is deterministic. Throws
+/// std::invalid_argument for a head_dim that no instance serves.
 EmulationReport emulate(const PlanRequest& request, const EmulationOptions& options,
                         const BackwardSample& sample);
 

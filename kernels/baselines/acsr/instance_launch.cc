@@ -40,7 +40,7 @@ InstanceLaunch launch_of(const KernelInstance& instance, const Problem& problem)
     MadeUpMemory of_workspace = memory;
     MadeUpWorkspace workspace(of_workspace);
     const std::vector<Step> steps = plan(request, workspace);
-    // The last: dK's, not dV's.
+    // spmm-transposed runs twice: take dK's launch.
     const auto step = std::find_if(steps.rbegin(), steps.rend(), [&](const Step& each) {
       return each.instance->id == instance.id;
     });

@@ -25,7 +25,7 @@ class ChainPlan {
 
   std::vector<Step> forward(Workspace& workspace) {
     const MemoryPart values = take_values("values", workspace);
-    if (request_.table_memory == nullptr) return {};  // who asks for the workspace
+    if (request_.table_memory == nullptr) return {};  // the caller only sizes the workspace
     tables_bytes_ = rows_.bytes();
     const ParamBytes params(
         chain_params(problem_, *request_.forward, rows_, halves(values), request_.table_memory));
@@ -57,7 +57,7 @@ class ChainPlan {
     return static_cast<Half*>(const_cast<void*>(part.first));
   }
 
-  /// One for each pair.
+  /// One 16-bit value for each visible pair, with padding.
   MemoryPart take_values(const char* name, Workspace& workspace) const {
     const std::uint64_t bytes =
         saturating_product({sizeof(Bits128), static_cast<std::uint64_t>(problem_.batch),
@@ -67,9 +67,13 @@ class ChainPlan {
 
   const KernelInstance& instance_for(std::string_view pass) const {
     for (const KernelInstance& instance : instances()) {
-      if (instance.pass() == pass && instance.serves(problem_.head_dim)) return instance;
+      if (instance.pass() == pass && instance.element == problem_.element &&
+          instance.serves(problem_.head_dim)) {
+        return instance;
+      }
     }
-    throw NoInstance("no kernel of the chain is for head_dim " + std::to_string(problem_.head_dim));
+    throw NoInstance("no kernel of the chain is for head_dim " + std::to_string(problem_.head_dim) +
+                     " in this element type");
   }
 
   Step& add(std::string_view pass, ParamBytes params, std::vector<MemoryPart> reads = {}) {

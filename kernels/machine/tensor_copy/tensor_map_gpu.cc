@@ -41,7 +41,7 @@ TensorMap encode_tensor_map(const TensorMapShape& shape) {
   const cuuint64_t strides[] = {shape.row_stride, shape.head_stride, shape.batch_stride};
   const cuuint32_t box[] = {kBoxColumns, kBoxRows, 1, 1}, steps[] = {1, 1, 1, 1};
   CUtensorMap map;
-  // Copies keep all bits and fill with zeros, so elements of any type of 16 bits may be called so.
+  // A copy moves bits and fills with zeros: FLOAT16 is right for any 16-bit type.
   const CUresult result =
       encode(&map, CU_TENSOR_MAP_DATA_TYPE_FLOAT16, 4, const_cast<Bits16*>(shape.first), extents,
              strides, box, steps, CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B,

@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "kernels/base/planted_fault.h"
+#include "kernels/tile/walk.h"
 #include "kernels/volta/forward/schedules.h"
 
 namespace sparkbench::volta {

@@ -15,7 +15,7 @@
 //   11  O / l, log-sum-exp to global memory
 // The schedules below have the same steps (steps.h, piece_steps.h) in different orders. Tiles that
 // only other warps of the block see are staged for them (line 10) and not multiplied; tiles that no
-// row of the block sees are not visited (mainloop.h).
+// row of the block sees are not visited. mainloop.h has lines 1, 2 and 11.
 //
 // FP32-ACC accumulates S and O in FP32, FP16-ACC both in FP16, O over all tiles (the paper's
 // section 3.2.1).

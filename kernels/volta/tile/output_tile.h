@@ -44,7 +44,7 @@ struct HalfBlockOutputTile {
   }
 };
 
-/// Rows of a tensor to be written, row_stride halves apart, of which the first `valid` exist, and
+/// Rows of a tensor to be written, row_stride elements apart, of which the first `valid` exist, and
 /// of these the first `chunks` chunks (all, or more than a tile has).
 struct OutputRows {
   Bits16* first;

@@ -39,7 +39,8 @@ std::array<Element, kMmaTerms> column_of(const RowsOperands& operands, int colum
   return elements;
 }
 
-/// c += a b in the first `columns` columns, a multiple of 8, of operands that are Element: Half.
+/// c += a b in the first `columns` columns, a multiple of 8. Element is the operands'
+/// type: Half.
 /// The profile is a tensor core's.
 template <class Element>
 void multiply_rows(const ArithmeticProfile& profile, const RowsOperands& operands, int columns,

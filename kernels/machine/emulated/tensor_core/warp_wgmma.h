@@ -17,7 +17,7 @@ void gather_a(const std::array<m16n8k16::FragmentA, 32>& fragments, RowsOperands
 /// Makes every element of the n columns a NaN.
 void poison(const WarpAccumulators& c, int n);
 
-/// c = a b, or c += a b where it accumulates, by the product of the operands' type.
+/// c = a b, or c += a b where it accumulates. `multiply` is multiply_rows of the operands' type.
 void warp_wgmma(const ArithmeticProfile& profile, MultiplyRows* multiply,
                 const RowsOperands& operands, int n, bool accumulates, const WarpAccumulators& c);
 
