@@ -122,6 +122,7 @@ std::vector<PassLaunch> launches_of_chain(const Problem& problem, const MaskTabl
                                           const std::vector<Step>& plan) {
   const Chain chain(problem, static_cast<const acsr::ChainTables&>(tables));
   std::vector<PassLaunch> launches;
+  launches.reserve(plan.size());
   for (const Step& step : plan) launches.push_back(chain.launch_of(*step.instance));
   return launches;
 }
