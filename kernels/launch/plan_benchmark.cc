@@ -8,14 +8,11 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/block_sparse/pattern_lists.h"
 #include "kernels/launch/plan.h"
 #include "kernels/machine/emulated/blocks/tensor_copies.h"
 #include "kernels/mask/pattern/sparse_mask.h"
-#include "kernels/problem/packed.h"
-#include "kernels/problem/tensors.h"
 #include "kernels/registry.h"
-#include "kernels/strided/kernel_passes.h"
+#include "kernels/strided/dry_request.h"
 
 namespace sparkbench {
 namespace {
@@ -47,33 +44,12 @@ Problem sparse() {
 void plan_pass(benchmark::State& state, std::string_view name, Problem (*make)(), Pass pass) {
   const AttentionKernel& kernel = *find_attention_kernel(name);
   const Problem problem = make();
-  const Problem of = problem.lengths ? problem.packed() : problem;
-  // A plan has the addresses of tensors, and reads nothing of them.
-  const ForwardTensors forward =
-      contiguous_tensors(of, nullptr, nullptr, nullptr, nullptr, nullptr);
-  const BackwardTensors backward = contiguous_tensors(of, nullptr, nullptr, nullptr, nullptr,
-                                                      nullptr, nullptr, nullptr, nullptr, nullptr);
-  PlanRequest request{of, kSharedBytes};
-  if (pass == Pass::kForward) {
-    request.forward = &forward;
-  } else {
-    request.backward = &backward;
-  }
-  PackedLengths lengths{};
-  if (problem.lengths) {
-    lengths = packed_lengths(problem);
-    request.lengths = &lengths;
-  }
-  PatternLists lists;
-  if (problem.sparse) {
-    lists = sparse_lists(kernel, problem, pass, false);
-    request.lists = &lists;
-  }
-  request.sms = 132;
-  request.encode_map = encode_emulated_map;
+  DryRequest dry(kernel, problem, pass, false, kSharedBytes);
+  dry.request.sms = 132;
+  dry.request.encode_map = encode_emulated_map;
   for (auto _ : state) {
     DeviceWorkspace workspace;
-    benchmark::DoNotOptimize(kernel.plan(request, workspace));
+    benchmark::DoNotOptimize(kernel.plan(dry.request, workspace));
   }
 }
 

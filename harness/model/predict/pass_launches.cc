@@ -9,10 +9,8 @@
 #include "harness/model/predict/v100_constants.h"
 #include "kernels/base/ceil_divide.h"
 #include "kernels/base/half.h"
-#include "kernels/block_sparse/pattern_lists.h"
-#include "kernels/problem/packed.h"
 #include "kernels/registry.h"
-#include "kernels/strided/kernel_passes.h"
+#include "kernels/strided/dry_request.h"
 #include "kernels/strided/pattern_launches.h"
 #include "kernels/tile/forward_params.h"
 #include "kernels/tile/merge_parts.h"
@@ -256,32 +254,11 @@ PassLaunch launch_of(const Step& step, const Problem& problem) {
 /// The plan of a pass, over tensors that are not there.
 std::vector<Step> plan_of(const AttentionKernel& kernel, const Problem& problem, Pass pass,
                           bool is_deterministic, const MaskTables* tables) {
-  const Problem of = problem.lengths ? problem.packed() : problem;
-  const ForwardTensors forward =
-      contiguous_tensors(of, nullptr, nullptr, nullptr, nullptr, nullptr);
-  const BackwardTensors backward = contiguous_tensors(of, nullptr, nullptr, nullptr, nullptr,
-                                                      nullptr, nullptr, nullptr, nullptr, nullptr);
-  PlanRequest request{of, kV100SharedBytes};
-  request.is_deterministic = is_deterministic;
-  if (pass == Pass::kForward) {
-    request.forward = &forward;
-  } else {
-    request.backward = &backward;
-  }
-  PackedLengths lengths{};
-  if (problem.lengths) {
-    lengths = packed_lengths(problem);
-    request.lengths = &lengths;
-  }
-  request.tables = tables;
-  request.table_memory = tables;  // only the address counts: nothing is launched
-  PatternLists lists;
-  if (problem.sparse && kernel.listed_instances != nullptr) {
-    lists = sparse_lists(kernel, problem, pass, is_deterministic);
-    request.lists = &lists;
-  }
+  DryRequest dry(kernel, problem, pass, is_deterministic, kV100SharedBytes);
+  dry.request.tables = tables;
+  dry.request.table_memory = tables;  // only the address counts: nothing is launched
   DeviceWorkspace workspace;
-  return kernel.plan(request, workspace);
+  return kernel.plan(dry.request, workspace);
 }
 
 /// Whether the host launches nothing for it.
