@@ -67,6 +67,12 @@ constexpr AxisAccess kElementAccess = {
       parse_name(std::get<std::string>(value), problem.element);
     }};
 
+constexpr AxisAccess kLayoutAccess = {
+    [](const CaseProblem& problem) { return AxisValue(std::string(name_of(problem.layout))); },
+    [](CaseProblem& problem, const AxisValue& value) {
+      parse_name(std::get<std::string>(value), problem.layout);
+    }};
+
 constexpr AxisAccess kDropoutScaleAccess = {
     [](const CaseProblem& problem) {
       return AxisValue(std::string(name_of(problem.dropout_scale)));
@@ -151,6 +157,11 @@ std::vector<std::string> parse_dropout_scales(std::string_view flag, std::string
 
 std::vector<std::string> parse_elements(std::string_view flag, std::string_view text) {
   static const std::array<std::string, 2> names = {"fp16", "bf16"};
+  return select_names(flag, text, names);
+}
+
+std::vector<std::string> parse_layouts(std::string_view flag, std::string_view text) {
+  static const std::array<std::string, 3> names = {"bshd", "bhsd", "qkv-packed"};
   return select_names(flag, text, names);
 }
 
@@ -306,6 +317,16 @@ std::vector<Axis> make_rows() {
        .parse = list_of<parse_elements>,
        .access = kElementAccess,
        .id = {.usual = {"fp16"}},
+       .is_studied = false},
+      {.name = "layout",
+       .flag = "--layout",
+       .help =
+           "order of batch, seqlen, heads and head_dim in memory; qkv-packed: slices of one tensor",
+       .allowed = "bshd, bhsd, qkv-packed",
+       .initial = "bshd",
+       .parse = list_of<parse_layouts>,
+       .access = kLayoutAccess,
+       .id = {.usual = {"bshd"}},
        .is_studied = false},
       {.name = "batch",
        .flag = "--batch",

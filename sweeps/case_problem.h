@@ -9,6 +9,7 @@
 #include "kernels/problem/attention.h"
 #include "reference/encoder/layer_shape.h"
 #include "reference/tensors/element_type.h"
+#include "reference/tensors/tensor_layout.h"
 
 namespace sparkbench {
 
@@ -18,6 +19,7 @@ struct CaseProblem : Problem {
   CaseProblem(Pass of_pass, const Problem& problem) : Problem(problem), pass(of_pass) {}
 
   Pass pass = Pass::kForward;
+  TensorLayout layout = TensorLayout::kBshd;
   // Empty in records older than the choice of inputs.
   std::optional<std::string> input = "normal";  // "uniform", "outliers", or "tensors": the user's
   std::optional<int> input_scale = 1;           // of q, k and v; empty for the user's tensors

@@ -41,7 +41,7 @@ struct HostWork {
 /// A problem in a GPU's memory. It outlives everything that is prepared for it.
 struct GpuWork {
   const Problem& problem;
-  ElementType element;  // of all tensors but LSE, whatever the pointers' type says
+  TensorFormat format;  // whose type the tensors but LSE have, whatever their pointers' type says
   const RunOptions& options;
   ForwardTensors forward;    // of Problem::packed() if there are lengths
   BackwardTensors backward;  // null pointers if no backward pass will run

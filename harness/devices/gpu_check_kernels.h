@@ -10,10 +10,9 @@
 
 namespace sparkbench {
 
-/// Shape of a contiguous [batch, rows, heads, dim]; with heads_first of [batch, heads, rows, dim].
+/// The extents of a tensor; of LSE dim is 1.
 struct RowShape {
   std::int64_t batch, rows, heads, dim;
-  bool heads_first;
 };
 
 /// A tensor as another one says: element (b, row, h, d) is `sign` times the other's element
@@ -33,20 +32,29 @@ struct Bf16 {
   std::uint16_t bits;
 };
 
-/// `to` becomes the variant of `from`. T is Half, Bf16 or float.
+/// `to` becomes the variant of `from`, whose elements must not overlap it. T is Bits16 for fp16 and
+/// bf16, and float.
 template <class T>
-void enqueue_variant(cudaStream_t stream, T* to, const T* from, const RowShape& shape,
-                     const Variant& variant);
+void enqueue_variant(cudaStream_t stream, const TensorView<T>& to, const TensorView<const T>& from,
+                     const RowShape& shape, const Variant& variant);
+
+/// `to` becomes a copy of `from`.
+template <class T>
+void enqueue_copy(cudaStream_t stream, const TensorView<T>& to, const TensorView<const T>& from,
+                  const RowShape& shape) {
+  enqueue_variant(stream, to, from, shape, {0, 0, 1.0f});
+}
+
+/// Overwrites the elements with NaNs.
+void enqueue_poison(cudaStream_t stream, const TensorView<Bits16>& view, const RowShape& shape);
 
 /// Adds to *count how many elements of `got` differ from the variant of `want` by more than the
-/// allowance. Equal infinities, and a NaN where a NaN is wanted, do not differ.
+/// allowance. Equal infinities, and a NaN where a NaN is wanted, do not differ. T is Half, Bf16 or
+/// float.
 template <class T>
-void enqueue_count_different(cudaStream_t stream, const T* got, const T* want,
-                             const RowShape& shape, const Variant& variant,
-                             const Allowance& allowance, unsigned long long* count);
-
-/// `to` becomes a contiguous copy of the view.
-void enqueue_gather(cudaStream_t stream, Bits16* to, const TensorView<Bits16>& view,
-                    const RowShape& shape);
+void enqueue_count_different(cudaStream_t stream, const TensorView<const T>& got,
+                             const TensorView<const T>& want, const RowShape& shape,
+                             const Variant& variant, const Allowance& allowance,
+                             unsigned long long* count);
 
 }  // namespace sparkbench

@@ -28,16 +28,16 @@ class GpuOwnOutputs {
   }
 
   /// Enqueues copies. An output that was not computed leaves the tensor as it is.
-  void copy_forward(const OwnOutputs& own, Bits16* o, float* lse) const {
+  void copy_forward(const OwnOutputs& own, const TensorView<Bits16>& o, float* lse) const {
     copy(own.o, query_shape(layout_), o);
     if (own.lse == nullptr) return;
     CUDA_CHECK(cudaMemcpyAsync(lse, own.lse, layout_.lse_elements() * sizeof(float),
                                cudaMemcpyDeviceToDevice, stream_.get()));
   }
-  void copy_gradients(const OwnOutputs& own, Bits16* dq, Bits16* dk, Bits16* dv) const {
-    copy(own.dq, query_shape(layout_), dq);
-    copy(own.dk, key_shape(layout_), dk);
-    copy(own.dv, key_shape(layout_), dv);
+  void copy_gradients(const OwnOutputs& own, const BackwardTensors& to) const {
+    copy(own.dq, query_shape(layout_), to.dq);
+    copy(own.dk, key_shape(layout_), to.dk);
+    copy(own.dv, key_shape(layout_), to.dv);
   }
 
  private:
@@ -47,19 +47,15 @@ class GpuOwnOutputs {
   void poison(const TensorView<Half>& view, const TensorShape& shape) const {
     if (view.data == nullptr || elements_of(shape) == 0) return;
     if (is_dense(view, shape)) return poison(view.data, span_bytes(view, shape));
-    for (int b = 0; b < shape.batch; ++b) {
-      for (int h = 0; h < shape.heads; ++h) {
-        CUDA_CHECK(cudaMemset2DAsync(
-            view.row(b, 0, h), static_cast<std::size_t>(view.seqlen_stride) * sizeof(Half),
-            kPoisonByte, static_cast<std::size_t>(shape.head_dim) * sizeof(Half),
-            static_cast<std::size_t>(shape.seqlen), stream_.get()));
-      }
-    }
+    enqueue_poison(stream_.get(), view, rows_of(shape));
   }
-  void copy(const TensorView<Half>& view, const TensorShape& shape, Bits16* to) const {
+  void copy(const TensorView<Half>& view, const TensorShape& shape,
+            const TensorView<Bits16>& to) const {
     if (view.data == nullptr) return;
-    enqueue_gather(stream_.get(), to, view,
-                   {shape.batch, shape.seqlen, shape.heads, shape.head_dim, false});
+    enqueue_copy<Bits16>(stream_.get(), to, view, rows_of(shape));
+  }
+  static RowShape rows_of(const TensorShape& shape) {
+    return {shape.batch, shape.seqlen, shape.heads, shape.head_dim};
   }
 
   const Problem& layout_;

@@ -143,12 +143,9 @@ class GpuProblem : public LoadedProblem {
     if (!prepared.own_outputs) return;
     if (pass != Pass::kBackward) {
       const ForwardTensors to = tensors_.forward();
-      own_.copy_forward(*prepared.located, to.o.data, to.lse);
+      own_.copy_forward(*prepared.located, to.o, to.lse);
     }
-    if (pass != Pass::kForward) {
-      const BackwardTensors to = tensors_.backward();
-      own_.copy_gradients(*prepared.located, to.dq.data, to.dk.data, to.dv.data);
-    }
+    if (pass != Pass::kForward) own_.copy_gradients(*prepared.located, tensors_.backward());
   }
 
   /// The result must not outlive `prepared`.
@@ -171,9 +168,16 @@ class GpuProblem : public LoadedProblem {
 
   /// `options` must outlive the result.
   Prepared prepare(const Candidate& candidate, const RunOptions& options) const {
-    return candidate.prepare({data_.problem(), data_.element(), options, tensors_.forward(),
-                              tensors_.backward(), tensors_.lengths(), stream_.get(), cublas_,
-                              allocate_for_candidate, upload_for_candidate});
+    return candidate.prepare({data_.problem(),
+                              {data_.element(), data_.layout()},
+                              options,
+                              tensors_.forward(),
+                              tensors_.backward(),
+                              tensors_.lengths(),
+                              stream_.get(),
+                              cublas_,
+                              allocate_for_candidate,
+                              upload_for_candidate});
   }
 
   /// For make_checks(): of the kernel that ran last, and of references, which are timed beside it.

@@ -57,15 +57,15 @@ class GpuProblemTest : public testing::Test {
   }
 
   /// Loads it with a sample of rows to check, and keeps its data.
-  std::unique_ptr<LoadedProblem> load(const Problem& problem, Pass pass) {
+  std::unique_ptr<LoadedProblem> load(const Problem& problem, Pass pass, InputSpec input = {}) {
     const CheckBudget budget = {device_->check_budget().emulate_flops, 1 << 20};
     gradients_.reset();
     if (pass == Pass::kForward) {
-      data_ = std::make_unique<ProblemData>(problem, InputSpec(), make_check_plan(problem, budget));
+      data_ = std::make_unique<ProblemData>(problem, input, make_check_plan(problem, budget));
     } else {
       GradientPlan plan = make_gradient_plan(problem, budget);
-      data_ = std::make_unique<ProblemData>(problem, InputSpec(), plan.forward());
-      gradients_ = std::make_unique<GradientData>(*data_, InputSpec(), std::move(plan));
+      data_ = std::make_unique<ProblemData>(problem, input, plan.forward());
+      gradients_ = std::make_unique<GradientData>(*data_, input, std::move(plan));
     }
     return device_->load(*data_, gradients_.get());
   }
@@ -148,11 +148,16 @@ class Wrapped : public Candidate {
 class TimedCheckTest : public GpuProblemTest {
  protected:
   /// Runs and times it; `problem` has few kernels' worth of work.
-  Timing time(const Candidate& candidate, const Problem& problem, Pass pass = Pass::kForward) {
-    const auto loaded = load(problem, pass);
-    RunOptions options{.pass = pass};
+  Timing time(const Candidate& candidate, const Problem& problem, Pass pass = Pass::kForward,
+              TensorLayout layout = TensorLayout::kBshd) {
+    InputSpec input;
+    input.layout = layout;
+    const auto loaded = load(problem, pass, input);
+    RunOptions options{.pass = pass, .keeps_outputs = true};
     options.method.max_samples = 20;
-    violation_ = loaded->run(candidate, options).violation;
+    RunOutcome outcome = loaded->run(candidate, options);
+    violation_ = outcome.violation;
+    outputs_ = std::move(outcome.outputs).value();
     const Candidate* const candidates[] = {&candidate};
     return loaded->time(candidates, options).front();
   }
@@ -162,6 +167,7 @@ class TimedCheckTest : public GpuProblemTest {
   }
 
   std::string violation_;
+  PassOutputs outputs_;
 };
 
 TEST_F(TimedCheckTest, FindsHonestKernelsRight) {
@@ -192,6 +198,26 @@ TEST_F(TimedCheckTest, FindsHonestVarlenRight) {
     const Timing timing = time(*each, problem, Pass::kForwardBackward);
     EXPECT_EQ(timing.wrong, 0) << each->name() << ": " << timing.first_wrong;
     EXPECT_TRUE(timing.checked.has_value());
+  }
+}
+
+/// Outputs have the bits of contiguous tensors, and every timed launch is right.
+TEST_F(TimedCheckTest, FindsEachLayoutRight) {
+  Problem problem = problem_of(200, 0.0f);
+  problem.heads_k = 2;
+  problem.mask = MaskSpec::causal();
+  for (const auto& each : device_->candidates()) {
+    if (!each->supports(problem, Pass::kForwardBackward)) continue;
+    PassOutputs contiguous;
+    for (const auto layout : {TensorLayout::kBshd, TensorLayout::kBhsd, TensorLayout::kQkvPacked}) {
+      const std::string what = each->name() + " " + std::string(name_of(layout));
+      const Timing timing = time(*each, problem, Pass::kForwardBackward, layout);
+      EXPECT_EQ(violation_, "") << what;
+      EXPECT_EQ(timing.wrong, 0) << what << ": " << timing.first_wrong;
+      EXPECT_TRUE(timing.checked.has_value()) << what;
+      if (layout == TensorLayout::kBshd) contiguous = outputs_;
+      EXPECT_TRUE(same_bits(outputs_.o, contiguous.o)) << what;
+    }
   }
 }
 

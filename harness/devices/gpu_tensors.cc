@@ -21,22 +21,56 @@ std::vector<T> download(const Buffer& buffer) {
   return host;
 }
 
-/// Uploads what the host keeps.
-void upload_input(const DeviceBuffer& buffer, ElementType element, std::span<const Half> kept) {
-  upload(buffer, std::span<const Half>(as_kernel_has(element, kept)));
+/// A tensor of the memory, contiguous.
+template <class Buffer>
+std::vector<Half> download(const Buffer& memory, const TensorPlace& place) {
+  const std::vector<Half> words = download<Half>(memory);
+  return contiguous_copy(place.in(words.data()), place.shape);
 }
 
-bool holds(const DeviceBuffer& buffer, ElementType element, std::span<const Half> kept) {
-  return same_bits(download<Half>(buffer), as_kernel_has(element, kept));
+/// Uploads contiguous tensors to the memories that they share.
+template <class Buffer>
+void upload(const std::vector<Buffer>& memories, const TensorPlaces& places,
+            std::span<const Half> q, std::span<const Half> k, std::span<const Half> v) {
+  const std::vector<std::vector<Half>> words = memories_of(places, q, k, v);
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    upload(memories[i], std::span<const Half>(words[i]));
+  }
+}
+
+template <class Buffer>
+void upload(const Buffer& memory, const TensorPlace& place, std::span<const Half> contiguous) {
+  std::vector<Half> words(contiguous.size());
+  store_rows(contiguous, place.in(words.data()), place.shape);
+  upload(memory, std::span<const Half>(words));
+}
+
+template <class Buffer>
+std::vector<Buffer> allocate(const TensorPlaces& places) {
+  std::vector<Buffer> memories;
+  for (const std::size_t elements : places.elements) {
+    memories.emplace_back(elements * sizeof(Half));
+  }
+  return memories;
+}
+
+/// The tensor in the memory of its index.
+template <class Buffer>
+TensorView<Half> view_in(const std::vector<Buffer>& memories, const TensorPlace& place) {
+  return place.in(memories[place.memory].template as<Half>());
+}
+
+template <class Buffer>
+std::uint64_t bytes_of(const std::vector<Buffer>& memories) {
+  std::uint64_t bytes = 0;
+  for (const Buffer& memory : memories) bytes += memory.bytes();
+  return bytes;
 }
 
 }  // namespace
 
-GpuTensors::Gradients::Gradients(const Problem& problem)
-    : d_o(problem.q_elements() * sizeof(Half)),
-      dq(problem.q_elements() * sizeof(Half)),
-      dk(problem.k_elements() * sizeof(Half)),
-      dv(problem.k_elements() * sizeof(Half)) {}
+GpuTensors::Gradients::Gradients(const Problem& problem, const TensorPlaces& places)
+    : d_o(problem.q_elements() * sizeof(Half)), memories(allocate<GuardedBuffer>(places)) {}
 
 GpuTensors::Offsets::Offsets(const SequenceLengths& of)
     : batch(of.batch()),
@@ -50,14 +84,13 @@ GpuTensors::GpuTensors(const ProblemData& data, GradientData* gradients, const C
     : data_(data),
       gradients_(gradients),
       stream_(stream),
-      q_(data.inputs().q.size_bytes()),
-      k_(data.inputs().k.size_bytes()),
-      v_(data.inputs().v.size_bytes()),
+      layout_(data.problem().lengths ? data.problem().packed() : data.problem()),
+      places_(layout_, data.layout()),
+      memories_(allocate<DeviceBuffer>(places_)),
       o_(data.problem().q_elements() * sizeof(Half)),
-      lse_(data.problem().lse_elements() * sizeof(float)),
-      layout_(data.problem().lengths ? data.problem().packed() : data.problem()) {
+      lse_(data.problem().lse_elements() * sizeof(float)) {
   if (const auto& lengths = data.problem().lengths) offsets_.emplace(*lengths);
-  if (gradients != nullptr) buffers_.emplace(data.problem());
+  if (gradients != nullptr) buffers_.emplace(data.problem(), places_);
   upload_inputs();
 }
 
@@ -67,33 +100,33 @@ PackedLengths GpuTensors::lengths() const {
 }
 
 ForwardTensors GpuTensors::forward() const {
-  return contiguous_tensors(layout_, q_.as<Half>(), k_.as<Half>(), v_.as<Half>(), o_.as<Half>(),
-                            lse_.as<float>());
+  return {view_in(memories_, places_.q), view_in(memories_, places_.k),
+          view_in(memories_, places_.v), places_.o.in(o_.as<Half>()), lse_.as<float>()};
 }
 
 BackwardTensors GpuTensors::backward() const {
   if (!buffers_) return {};
-  return contiguous_tensors(layout_, q_.as<Half>(), k_.as<Half>(), v_.as<Half>(), o_.as<Half>(),
-                            buffers_->d_o.as<Half>(), lse_.as<float>(), buffers_->dq.as<Half>(),
-                            buffers_->dk.as<Half>(), buffers_->dv.as<Half>());
+  return {view_in(memories_, places_.q),          view_in(memories_, places_.k),
+          view_in(memories_, places_.v),          places_.o.in(o_.as<Half>()),
+          places_.o.in(buffers_->d_o.as<Half>()), lse_.as<float>(),
+          view_in(buffers_->memories, places_.q), view_in(buffers_->memories, places_.k),
+          view_in(buffers_->memories, places_.v)};
 }
 
 std::uint64_t GpuTensors::bytes() const {
-  std::uint64_t bytes = q_.bytes() + k_.bytes() + v_.bytes() + o_.bytes() + lse_.bytes();
+  std::uint64_t bytes = bytes_of(memories_) + o_.bytes() + lse_.bytes();
   if (offsets_) bytes += offsets_->q.bytes() + offsets_->k.bytes();
-  if (buffers_) {
-    bytes +=
-        buffers_->d_o.bytes() + buffers_->dq.bytes() + buffers_->dk.bytes() + buffers_->dv.bytes();
-  }
+  if (buffers_) bytes += buffers_->d_o.bytes() + bytes_of(buffers_->memories);
   return bytes;
 }
 
 void GpuTensors::upload_inputs() {
-  const ElementType element = data_.element();
-  upload_input(q_, element, data_.inputs().q);
-  upload_input(k_, element, data_.inputs().k);
-  upload_input(v_, element, data_.inputs().v);
-  if (gradients_ != nullptr) upload_input(buffers_->d_o, element, gradients_->d_o());
+  const auto words = [this](std::span<const Half> kept) {
+    return as_kernel_has(data_.element(), kept);
+  };
+  const ForwardInputs inputs = data_.inputs();
+  upload(memories_, places_, words(inputs.q), words(inputs.k), words(inputs.v));
+  if (gradients_ != nullptr) upload(buffers_->d_o, places_.o, words(gradients_->d_o()));
 }
 
 void GpuTensors::poison_outputs(Pass pass) const {
@@ -104,93 +137,109 @@ void GpuTensors::poison_outputs(Pass pass) const {
     poison(o_);
     poison(lse_);
   }
-  if (pass != Pass::kForward) {
-    poison(buffers_->dq);
-    poison(buffers_->dk);
-    poison(buffers_->dv);
-  }
+  if (pass == Pass::kForward) return;
+  for (const GuardedBuffer& memory : buffers_->memories) poison(memory);
 }
 
 PassOutputs GpuTensors::download_outputs(Pass pass) const {
   PassOutputs outputs;
-  if (pass != Pass::kBackward) {
-    outputs.o = download<Half>(o_);
-    outputs.lse = download<float>(lse_);
-  }
-  if (pass != Pass::kForward) {
-    outputs.dq = download<Half>(buffers_->dq);
-    outputs.dk = download<Half>(buffers_->dk);
-    outputs.dv = download<Half>(buffers_->dv);
+  if (pass != Pass::kBackward) outputs.lse = download<float>(lse_);
+  for (const Output& output : outputs_of(pass)) {
+    outputs.*output.host = download(output.memory, output.place);
   }
   return outputs;
 }
 
 void GpuTensors::upload_outputs(Pass pass, const PassOutputs& outputs) const {
   if (pass != Pass::kBackward) {
-    upload(o_, std::span<const Half>(outputs.o));
+    upload(o_, places_.o, outputs.o);
     upload(lse_, std::span<const float>(outputs.lse));
   }
   if (pass != Pass::kForward) {
-    upload(buffers_->dq, std::span<const Half>(outputs.dq));
-    upload(buffers_->dk, std::span<const Half>(outputs.dk));
-    upload(buffers_->dv, std::span<const Half>(outputs.dv));
+    upload(buffers_->memories, places_, outputs.dq, outputs.dk, outputs.dv);
   }
 }
 
 std::string GpuTensors::find_violation(Pass pass) const {
-  const ForwardInputs inputs = data_.inputs();
-  const ElementType element = data_.element();
-  if (!holds(q_, element, inputs.q)) return "its input q";
-  if (!holds(k_, element, inputs.k)) return "its input k";
-  if (!holds(v_, element, inputs.v)) return "its input v";
-  if (pass != Pass::kForward && !holds(buffers_->d_o, element, gradients_->d_o())) {
-    return "its input dO";
+  for (const Input& input : inputs_of(pass)) {
+    const std::vector<Half> words = as_kernel_has(data_.element(), input.kept);
+    if (!same_bits(download(input.memory, input.place), words)) {
+      return std::string("its input ") + input.name;
+    }
   }
-  if (!o_.is_intact()) return "memory around o";
   if (!lse_.is_intact()) return "memory around lse";
-  if (!buffers_) return "";
-  if (!buffers_->dq.is_intact()) return "memory around dq";
-  if (!buffers_->dk.is_intact()) return "memory around dk";
-  return buffers_->dv.is_intact() ? "" : "memory around dv";
+  const Pass computed = buffers_ ? Pass::kForwardBackward : Pass::kForward;
+  for (const Output& output : outputs_of(computed)) {
+    if (!output.memory.is_intact()) return std::string("memory around ") + output.name;
+  }
+  return "";
+}
+
+std::vector<GpuTensors::Input> GpuTensors::inputs_of(Pass pass) const {
+  const ForwardInputs kept = data_.inputs();
+  std::vector<Input> inputs = {
+      {"q", places_.q, memories_[places_.q.memory], kept.q, false, kSignOfScores},
+      {"k", places_.k, memories_[places_.k.memory], kept.k, true, kSignOfScores},
+      {"v", places_.v, memories_[places_.v.memory], kept.v, true, kSignOfV}};
+  if (pass != Pass::kForward) {
+    inputs.push_back({"dO", places_.o, buffers_->d_o, gradients_->d_o(), false, kSignOfDo});
+  }
+  return inputs;
+}
+
+std::vector<GpuTensors::Output> GpuTensors::outputs_of(Pass pass) const {
+  constexpr unsigned kSignOfScoreGradients = kSignOfV | kSignOfDo | kSignOfScores;
+  std::vector<Output> outputs;
+  if (pass != Pass::kBackward) {
+    outputs.push_back({"o", places_.o, o_, false, kSignOfV, &PassOutputs::o});
+  }
+  if (pass == Pass::kForward) return outputs;
+  const auto add = [&](const char* name, const TensorPlace& place, bool is_of_keys, unsigned signs,
+                       std::vector<Half> PassOutputs::*host) {
+    outputs.push_back({name, place, buffers_->memories[place.memory], is_of_keys, signs, host});
+  };
+  add("dq", places_.q, false, kSignOfScoreGradients, &PassOutputs::dq);
+  add("dk", places_.k, true, kSignOfScoreGradients, &PassOutputs::dk);
+  add("dv", places_.v, true, kSignOfDo, &PassOutputs::dv);
+  return outputs;
 }
 
 std::vector<CheckedTensor> GpuTensors::inputs(Pass pass) const {
-  std::vector<CheckedTensor> tensors = {queries("q", q_.as<void>(), kSignOfScores),
-                                        keys("k", k_.as<void>(), kSignOfScores),
-                                        keys("v", v_.as<void>(), kSignOfV)};
-  if (pass != Pass::kForward) {
-    tensors.push_back(queries("dO", buffers_->d_o.as<void>(), kSignOfDo));
-  }
+  std::vector<CheckedTensor> tensors;
+  for (const Input& input : inputs_of(pass)) tensors.push_back(checked(input));
   return tensors;
 }
 
 std::vector<CheckedTensor> GpuTensors::outputs(Pass pass) const {
   std::vector<CheckedTensor> tensors;
-  if (pass != Pass::kBackward) {
-    tensors.push_back(queries("o", o_.as<void>(), kSignOfV));
-    tensors.push_back(
-        {"lse", lse_.as<void>(), true, data_.element(), shape_of(true, false), false, kNoSign});
-  }
-  if (pass != Pass::kForward) {
-    constexpr unsigned kSignOfScoreGradients = kSignOfV | kSignOfDo | kSignOfScores;
-    tensors.push_back(queries("dq", buffers_->dq.as<void>(), kSignOfScoreGradients));
-    tensors.push_back(keys("dk", buffers_->dk.as<void>(), kSignOfScoreGradients));
-    tensors.push_back(keys("dv", buffers_->dv.as<void>(), kSignOfDo));
-  }
+  for (const Output& output : outputs_of(pass)) tensors.push_back(checked(output));
+  if (pass != Pass::kBackward) tensors.push_back(checked_lse());
   return tensors;
 }
 
-RowShape GpuTensors::shape_of(bool is_lse, bool is_of_keys) const {
-  return {layout_.batch, is_of_keys ? layout_.seqlen_k : layout_.seqlen_q,
-          is_of_keys ? layout_.key_heads() : layout_.heads, is_lse ? 1 : layout_.head_dim, is_lse};
+template <class Tensor>
+CheckedTensor GpuTensors::checked(const Tensor& tensor) const {
+  const TensorShape& shape = tensor.place.shape;
+  return {tensor.name,
+          tensor.place.in(tensor.memory.template as<Half>()).data,
+          tensor.place.strides,
+          {shape.batch, shape.seqlen, shape.heads, shape.head_dim},
+          false,
+          data_.element(),
+          tensor.is_of_keys,
+          tensor.signs};
 }
 
-CheckedTensor GpuTensors::queries(std::string name, void* data, unsigned signs) const {
-  return {std::move(name), data, false, data_.element(), shape_of(false, false), false, signs};
-}
-
-CheckedTensor GpuTensors::keys(std::string name, void* data, unsigned signs) const {
-  return {std::move(name), data, false, data_.element(), shape_of(false, true), true, signs};
+CheckedTensor GpuTensors::checked_lse() const {
+  const std::int64_t rows = layout_.seqlen_q, heads = layout_.heads;
+  return {"lse",
+          lse_.as<void>(),
+          {heads * rows, 1, rows},
+          {layout_.batch, rows, heads, 1},
+          true,
+          data_.element(),
+          false,
+          kNoSign};
 }
 
 }  // namespace sparkbench

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -12,12 +13,13 @@
 #include "kernels/machine/cuda_resources.h"
 #include "kernels/problem/packed.h"
 #include "kernels/problem/tensors.h"
+#include "reference/tensors/tensor_layout.h"
 
 namespace sparkbench {
 
-/// Inputs, outputs and what varlen sequences need, contiguous, on the current GPU. Outputs have
-/// guards around them. `data` and `gradients`, which is null if no backward pass will run, must
-/// outlive the tensors.
+/// Inputs, outputs and what varlen sequences need, in the data's layout, on the current GPU.
+/// Outputs have guards around them. `data` and `gradients`, which is null if no backward pass will
+/// run, must outlive the tensors.
 class GpuTensors {
  public:
   /// Uploads the inputs. Throws OutOfDeviceMemory.
@@ -33,7 +35,7 @@ class GpuTensors {
   void upload_inputs();
   /// Enqueues bytes of NaNs for the outputs of `pass`.
   void poison_outputs(Pass pass) const;
-  /// The outputs of `pass`, as the kernel has them. The stream must be idle.
+  /// The outputs of `pass`, contiguous, in words of the kernel's type. The stream must be idle.
   PassOutputs download_outputs(Pass pass) const;
   void upload_outputs(Pass pass, const PassOutputs& outputs) const;
 
@@ -48,9 +50,9 @@ class GpuTensors {
  private:
   /// dO and the gradients.
   struct Gradients {
-    explicit Gradients(const Problem& problem);
+    Gradients(const Problem& problem, const TensorPlaces& places);
     DeviceBuffer d_o;
-    GuardedBuffer dq, dk, dv;
+    std::vector<GuardedBuffer> memories;  // of dQ, dK and dV
   };
   struct Offsets {
     explicit Offsets(const SequenceLengths& of);
@@ -58,16 +60,37 @@ class GpuTensors {
     DeviceBuffer q, k;
   };
 
-  RowShape shape_of(bool is_lse, bool is_of_keys) const;
-  CheckedTensor queries(std::string name, void* data, unsigned signs) const;
-  CheckedTensor keys(std::string name, void* data, unsigned signs) const;
+  /// A tensor with its name and its place.
+  struct Input {
+    const char* name;
+    const TensorPlace& place;
+    const DeviceBuffer& memory;
+    std::span<const Half> kept;  // what the host keeps of it
+    bool is_of_keys;
+    unsigned signs;
+  };
+  std::vector<Input> inputs_of(Pass pass) const;
+  struct Output {
+    const char* name;
+    const TensorPlace& place;
+    const GuardedBuffer& memory;
+    bool is_of_keys;
+    unsigned signs;
+    std::vector<Half> PassOutputs::*host;
+  };
+  std::vector<Output> outputs_of(Pass pass) const;
+
+  template <class Tensor>
+  CheckedTensor checked(const Tensor& tensor) const;
+  CheckedTensor checked_lse() const;
 
   const ProblemData& data_;
   GradientData* gradients_;
   const CudaStream& stream_;
-  DeviceBuffer q_, k_, v_;
-  GuardedBuffer o_, lse_;
   Problem layout_;
+  TensorPlaces places_;
+  std::vector<DeviceBuffer> memories_;  // of Q, K and V
+  GuardedBuffer o_, lse_;
   std::optional<Offsets> offsets_;
   std::optional<Gradients> buffers_;
 };

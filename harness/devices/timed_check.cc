@@ -41,27 +41,56 @@ double root_mean_square(const void* on_device, std::size_t bytes) {
   return std::sqrt(sum / static_cast<double>(std::max<std::size_t>(host.size(), 1)));
 }
 
-/// Calls f(typed data of `to`, typed data of `from`).
+/// The tensor itself, and a copy of it.
+template <class T>
+TensorView<T> view_of(const CheckedTensor& tensor) {
+  const RowStrides& strides = tensor.strides;
+  return {static_cast<T*>(tensor.data), strides.batch, strides.seqlen, strides.head};
+}
+template <class T>
+TensorView<T> view_of_copy(T* copy, const RowShape& shape) {
+  const std::int64_t row = shape.heads * shape.dim;
+  return {copy, shape.rows * row, row, shape.dim};
+}
+
+/// Calls f(T{}) with the type of words that a variant moves.
 template <class F>
-void with_type(const CheckedTensor& to, const void* from, F f) {
-  if (to.is_lse) {
-    f(static_cast<float*>(to.data), static_cast<const float*>(from));
-  } else if (to.element == ElementType::kBf16) {
-    f(static_cast<Bf16*>(to.data), static_cast<const Bf16*>(from));
+void with_word(const CheckedTensor& tensor, F f) {
+  if (tensor.is_lse) {
+    f(float{});
   } else {
-    f(static_cast<Half*>(to.data), static_cast<const Half*>(from));
+    f(Bits16{});
+  }
+}
+
+/// Calls f(T{}) with the type of the tensor's numbers.
+template <class F>
+void with_type(const CheckedTensor& tensor, F f) {
+  if (tensor.is_lse) {
+    f(float{});
+  } else if (tensor.element == ElementType::kBf16) {
+    f(Bf16{});
+  } else {
+    f(Half{});
   }
 }
 
 Allowance allowance_for(const TensorCopy& output) {
   const CheckedTensor& tensor = output.tensor();
   double scale = 0;
-  with_type(tensor, output.data(), [&]<class T>(T*, const T* data) {
-    scale = root_mean_square<T>(data, bytes_of(tensor));
-  });
+  with_type(tensor,
+            [&]<class T>(T) { scale = root_mean_square<T>(output.data(), bytes_of(tensor)); });
   const double allowed =
       kAllowedUnits * unit_of(tensor.is_lse ? ElementType::kFp16 : tensor.element);
   return {static_cast<float>(allowed * scale), static_cast<float>(allowed)};
+}
+
+void enqueue_poison(cudaStream_t stream, const CheckedTensor& tensor) {
+  if (tensor.is_lse) {
+    CUDA_CHECK(cudaMemsetAsync(tensor.data, kPoisonByte, bytes_of(tensor), stream));
+  } else {
+    enqueue_poison(stream, view_of<Bits16>(tensor), tensor.shape);
+  }
 }
 
 /// Whether every head has the same mask.
@@ -78,8 +107,12 @@ bool has_one_mask(const Problem& problem) {
 }  // namespace
 
 TensorCopy::TensorCopy(const CheckedTensor& tensor) : tensor_(tensor), copy_(bytes_of(tensor)) {
-  CUDA_CHECK(cudaMemcpy(copy_.as<void>(), tensor.data, bytes_of(tensor), cudaMemcpyDeviceToDevice));
-  CUDA_CHECK(cudaDeviceSynchronize());  // a copy within the device does not wait by itself
+  constexpr cudaStream_t kDefaultStream = nullptr;
+  with_word(tensor, [&]<class T>(T) {
+    enqueue_copy<T>(kDefaultStream, view_of_copy(copy_.as<T>(), tensor.shape),
+                    view_of<const T>(tensor), tensor.shape);
+  });
+  CUDA_CHECK(cudaDeviceSynchronize());
 }
 
 Rotations rotations_of(const Problem& problem) {
@@ -117,14 +150,13 @@ void TimedCheck::enqueue_inputs() {
   negative_ = static_cast<unsigned>(below(8));
   for (const auto& input : inputs_) {
     const CheckedTensor& tensor = input->tensor();
-    with_type(tensor, input->data(), [&](auto* to, const auto* from) {
-      enqueue_variant(stream_.get(), to, from, tensor.shape, variant_of(tensor));
+    with_word(tensor, [&]<class T>(T) {
+      const auto* const copy = static_cast<const T*>(input->data());
+      enqueue_variant<T>(stream_.get(), view_of<T>(tensor), view_of_copy(copy, tensor.shape),
+                         tensor.shape, variant_of(tensor));
     });
   }
-  for (const auto& output : outputs_) {
-    const CheckedTensor& tensor = output->tensor();
-    CUDA_CHECK(cudaMemsetAsync(tensor.data, kPoisonByte, bytes_of(tensor), stream_.get()));
-  }
+  for (const auto& output : outputs_) enqueue_poison(stream_.get(), output->tensor());
 }
 
 void TimedCheck::enqueue_comparison() {
@@ -132,9 +164,11 @@ void TimedCheck::enqueue_comparison() {
   auto* count = counts_.as<unsigned long long>();
   const auto compare = [&](const TensorCopy& copy, const Allowance& allowance) {
     const CheckedTensor& tensor = copy.tensor();
-    with_type(tensor, copy.data(), [&](const auto* got, const auto* want) {
-      enqueue_count_different(stream_.get(), got, want, tensor.shape, variant_of(tensor), allowance,
-                              count);
+    with_type(tensor, [&]<class T>(T) {
+      const auto* const want = static_cast<const T*>(copy.data());
+      enqueue_count_different<T>(stream_.get(), view_of<const T>(tensor),
+                                 view_of_copy(want, tensor.shape), tensor.shape, variant_of(tensor),
+                                 allowance, count);
     });
     ++count;
   };

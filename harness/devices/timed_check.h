@@ -19,6 +19,7 @@
 #include "harness/devices/run_outcome.h"
 #include "kernels/machine/cuda_resources.h"
 #include "reference/tensors/element_type.h"
+#include "reference/tensors/host_tensor.h"
 
 namespace sparkbench {
 
@@ -29,14 +30,15 @@ enum SignOf : unsigned { kNoSign = 0, kSignOfScores = 1, kSignOfV = 2, kSignOfDo
 struct CheckedTensor {
   std::string name;
   void* data;
-  bool is_lse;          // float, [batch, heads, seqlen]
-  ElementType element;  // of any other tensor
+  RowStrides strides;
   RowShape shape;
-  bool is_of_keys;  // whose heads are the key heads
-  unsigned signs;   // of SignOf
+  bool is_lse;          // float, with a dim of 1
+  ElementType element;  // of any other tensor
+  bool is_of_keys;      // whose heads are the key heads
+  unsigned signs;       // of SignOf
 };
 
-/// A device copy of a tensor as it is without a variant.
+/// A device copy of a tensor as it is without a variant: contiguous, whatever its strides.
 class TensorCopy {
  public:
   /// Throws OutOfDeviceMemory.

@@ -85,6 +85,30 @@ TEST(PluginProgram, OurKernelsDoNotComputeInBf16) {
   expect_refused(run_sparkbench("sweep --dtype fp8" + kProblem), 2, "--dtype");
 }
 
+/// The tensors lie in another order: the outputs have the same bits.
+TEST(PluginProgram, VerifiesEachLayout) {
+  for (const std::string lengths :
+       {"--seqlen 40", "--seqlen 40 --seqlen-k 33", "--lengths uniform:1:50"}) {
+    const auto cases = cases_of("sweep --kernel " + kNaive + ",volta-fp32acc" + kDevice + lengths +
+                                " --headdim 64 --heads 4 --heads-k 2 --batch 2 --dropout 0 "
+                                "--pass fwd,fwd+bwd --causal true --layout bshd,bhsd,qkv-packed");
+    ASSERT_EQ(cases.size(), 12u) << lengths;
+    std::map<std::string, nlohmann::json> errors;  // by kernel and pass
+    for (const auto& record : cases) {
+      EXPECT_EQ(record["status"], "ok") << record["id"] << record["reason"];
+      const std::string layout = record["problem"]["layout"], id = record["id"];
+      EXPECT_EQ(contains(id, "/" + layout), layout != "bshd") << id;
+      EXPECT_TRUE(contains(record["repro"], "--layout " + layout)) << record["repro"];
+      const std::string key =
+          record["kernel"].get<std::string>() + record["problem"]["pass"].get<std::string>();
+      const auto error = errors.emplace(key, record["accuracy"]).first->second;
+      EXPECT_EQ(record["accuracy"], error) << id;
+    }
+    EXPECT_EQ(errors.size(), 4u);
+  }
+  expect_refused(run_sparkbench("sweep --layout sbhd" + kProblem), 2, "--layout");
+}
+
 TEST(PluginProgram, VerifiesSequencesOfSeveralLengths) {
   for (const auto& record :
        cases_of("sweep --kernel " + kNaive + kDevice +

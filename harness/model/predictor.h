@@ -21,9 +21,9 @@ class Predictor {
   /// Gives a case of a V100-SXM2, real or emulated, its `predicted` time with the band, and each
   /// stage of a layer its likely time. The speed-up is over `baseline`, the unfused computation. A
   /// case without a prediction gets `predicted_reason`: "P-NO-CYCLES", the file lacks its kernel;
-  /// "P-NO-MODEL", another kernel or reference; "P-TOO-LARGE", for the card's memory; "P-NO-WORK",
-  /// no row sees a key. Cases of other devices stay as they are. `record` has its problem, work and
-  /// memory. `software` multiplies what PyTorch launches in an eager layer.
+  /// "P-NO-MODEL", another kernel, reference or --layout; "P-TOO-LARGE", for the card's memory;
+  /// "P-NO-WORK", no row sees a key. Cases of other devices stay as they are. `record` has its
+  /// problem, work and memory. `software` multiplies what PyTorch launches in an eager layer.
   void predict(const DeviceInfo& device, std::string_view baseline, bool is_deterministic,
                const std::optional<SoftwareFactor>& software, CaseRecord& record) const;
 

@@ -34,8 +34,8 @@ bool PluginCandidate::takes(ElementType element) const {
   return (dtypes & SPARKBENCH_TAKES(dtype_of(element))) != 0;
 }
 
-Support PluginCandidate::supports_problem(const Problem& problem, ElementType element, Pass pass,
-                                          const LayerShape* layer) const {
+Support PluginCandidate::supports_problem(const Problem& problem, const TensorFormat& format,
+                                          Pass pass, const LayerShape* layer) const {
   if (kernel_.table.backend != device_.backend) {
     const bool is_on_gpu = device_.backend == SPARKBENCH_CUDA;
     return {is_on_gpu ? fmt::format("{} runs on the host, where it is verified and not timed; "
@@ -46,8 +46,10 @@ Support PluginCandidate::supports_problem(const Problem& problem, ElementType el
   if (pass != Pass::kForward && kernel_.table.backward == nullptr) {
     return {fmt::format("{} has no backward pass", name())};
   }
-  if (!takes(element)) return {fmt::format("{} does not compute in {}", name(), name_of(element))};
-  if (element == ElementType::kBf16 && accumulator() == Accumulator::kFp16) {
+  if (!takes(format.element)) {
+    return {fmt::format("{} does not compute in {}", name(), name_of(format.element))};
+  }
+  if (format.element == ElementType::kBf16 && accumulator() == Accumulator::kFp16) {
     return {fmt::format("{} accumulates in fp16, and no tensor core does so for bf16", name())};
   }
   if (!draws_own_dropout_mask() && dropout_views_of(problem).count > 0) {
@@ -57,7 +59,7 @@ Support PluginCandidate::supports_problem(const Problem& problem, ElementType el
                     name())};
   }
   if (kernel_.table.supports == nullptr) return {};
-  const PluginProblem asked(problem, element, pass, is_deterministic_, device_, layer);
+  const PluginProblem asked(problem, format, pass, is_deterministic_, device_, layer);
   const char* const why = kernel_.table.supports(asked.get());
   if (why == nullptr) return {};
   const std::string words = *why != '\0' ? words_of(why) : "it does not say why";

@@ -34,7 +34,7 @@ class PluginCandidate : public Candidate {
 
  protected:
   /// Also asks the kernel. `layer` is null for attention.
-  Support supports_problem(const Problem& problem, ElementType element, Pass pass,
+  Support supports_problem(const Problem& problem, const TensorFormat& format, Pass pass,
                            const LayerShape* layer) const;
   /// Whether its table names this type of tensors.
   bool takes(ElementType element) const;

@@ -27,7 +27,7 @@ OwnOutputs outputs_of(const PluginPlan& plan) {
 struct GpuRun {
   GpuRun(const CheckedKernel& of, const GpuWork& work, const PluginDevice& device)
       : kernel(of),
-        problem(work.problem, work.element, work.options.pass, work.options.is_deterministic,
+        problem(work.problem, work.format, work.options.pass, work.options.is_deterministic,
                 device),
         workspace_bytes(ask_workspace(kernel.table, problem)),
         workspace(workspace_bytes > 0 ? work.allocate(workspace_bytes) : nullptr),
@@ -47,47 +47,26 @@ struct GpuRun {
 std::uint32_t bits_of(Half value) { return value.bits; }
 std::uint32_t bits_of(float value) { return float_bits(value); }
 
-/// An input that a kernel gets as a copy, so that it cannot change what the oracle reads.
-class HostInput {
- public:
-  /// `kept` is as the host keeps it.
-  HostInput(const char* name, ElementType element, std::span<const Half> kept)
-      : name_(name), element_(element), kept_(kept), copy_(as_kernel_has(element, kept)) {}
-
-  const Half* data() const { return copy_.data(); }
-  const char* name() const { return name_; }
-  bool is_unchanged() const { return same_bits(copy_, as_kernel_has(element_, kept_)); }
-
- private:
-  const char* name_;
-  ElementType element_;
-  std::span<const Half> kept_;
-  std::vector<Half> copy_;
-};
-
-/// A problem's inputs in the host's memory, and a plan's passes over them.
+/// A problem's tensors in the host's memory, in its layout, and a plan's passes over them. Inputs
+/// are copies, so that a kernel cannot change what the oracle reads.
 class HostRun {
  public:
   explicit HostRun(const HostWork& work)
-      : problem_(work.data.problem()),
-        element_(work.data.element()),
-        inputs_{{"q", element_, work.data.inputs().q},
-                {"k", element_, work.data.inputs().k},
-                {"v", element_, work.data.inputs().v}},
-        has_backward_(work.options.pass != Pass::kForward) {
-    if (has_backward_) inputs_.emplace_back("d_o", element_, work.gradients->d_o());
+      : work_(work),
+        problem_(work.data.problem()),
+        layout_(problem_.lengths ? problem_.packed() : problem_),
+        places_(layout_, work.data.layout()),
+        has_backward_(work.options.pass != Pass::kForward),
+        qkv_(memories_of(places_, words(work.data.inputs().q), words(work.data.inputs().k),
+                         words(work.data.inputs().v))) {
+    if (!has_backward_) return;
+    d_o_.resize(elements_of(places_.o.shape));
+    store_rows(words(work.gradients->d_o()), places_.o.in(d_o_.data()), places_.o.shape);
   }
 
-  /// All outputs, from poisoned buffers.
+  /// All outputs, from poisoned memory.
   PassOutputs compute(const PluginPlan& plan) {
-    PassOutputs outputs;
-    outputs.o.assign(problem_.q_elements() + kGuard, kPoison);
-    outputs.lse.assign(problem_.lse_elements() + kGuard, kPoisonFloat);
-    if (has_backward_) {
-      outputs.dq.assign(problem_.q_elements() + kGuard, kPoison);
-      outputs.dk.assign(problem_.k_elements() + kGuard, kPoison);
-      outputs.dv.assign(problem_.k_elements() + kGuard, kPoison);
-    }
+    Memories outputs = poisoned();
     sparkbench_tensors tensors = tensors_with(outputs);
     if (plan.has_own_outputs()) {
       take_outputs_away(tensors);
@@ -97,38 +76,69 @@ class HostRun {
     if (has_backward_) plan.backward(tensors);
     if (plan.has_own_outputs()) copy(outputs_of(plan), outputs);
     find_violations(outputs);
-    return outputs;
+    return contiguous(outputs);
   }
 
   /// What the passes wrote besides their outputs: "its input k"; empty if nothing.
   const std::string& violation() const { return violation_; }
 
  private:
-  /// Elements behind each output that nobody may write.
+  /// Memory of the outputs, with elements behind each that nobody may write.
+  struct Memories {
+    std::vector<Half> o;
+    std::vector<float> lse;
+    std::vector<std::vector<Half>> gradients;  // dQ, dK and dV as the places say
+  };
   static constexpr std::size_t kGuard = 64;
   static constexpr float kPoisonFloat = std::numeric_limits<float>::quiet_NaN();
 
-  /// Takes the guards away.
-  void find_violations(PassOutputs& outputs) {
-    for (const HostInput& input : inputs_) {
-      if (!input.is_unchanged()) violation_ = fmt::format("its input {}", input.name());
+  std::vector<Half> words(std::span<const Half> kept) const {
+    return as_kernel_has(work_.data.element(), kept);
+  }
+
+  Memories poisoned() const {
+    Memories memories;
+    memories.o.assign(elements_of(places_.o.shape) + kGuard, kPoison);
+    memories.lse.assign(problem_.lse_elements() + kGuard, kPoisonFloat);
+    if (!has_backward_) return memories;
+    for (const std::size_t elements : places_.elements) {
+      memories.gradients.emplace_back(elements + kGuard, kPoison);
     }
-    const auto check = [&](auto& output, const char* name, const auto& poison) {
-      if (output.empty()) return;
-      for (auto guard = output.end() - kGuard; guard != output.end(); ++guard) {
+    return memories;
+  }
+
+  static TensorView<Half> view_of(const TensorPlace& place,
+                                  std::vector<std::vector<Half>>& memories) {
+    return place.in(memories[place.memory].data());
+  }
+  static std::vector<Half> contiguous(const TensorPlace& place, const std::vector<Half>& memory) {
+    return contiguous_copy(place.in(memory.data()), place.shape);
+  }
+
+  void find_violations(const Memories& outputs) {
+    const auto check_input = [&](const char* name, const TensorPlace& place,
+                                 const std::vector<Half>& memory, std::span<const Half> kept) {
+      if (same_bits(contiguous(place, memory), words(kept))) return;
+      violation_ = fmt::format("its input {}", name);
+    };
+    const ForwardInputs inputs = work_.data.inputs();
+    check_input("q", places_.q, qkv_[places_.q.memory], inputs.q);
+    check_input("k", places_.k, qkv_[places_.k.memory], inputs.k);
+    check_input("v", places_.v, qkv_[places_.v.memory], inputs.v);
+    if (has_backward_) check_input("d_o", places_.o, d_o_, work_.gradients->d_o());
+    const auto check_guard = [&](const char* name, const auto& memory, const auto& poison) {
+      for (auto guard = memory.end() - kGuard; guard != memory.end(); ++guard) {
         if (bits_of(*guard) == bits_of(poison)) continue;
         violation_ = fmt::format("memory behind {}", name);
       }
-      output.resize(output.size() - kGuard);
     };
-    check(outputs.o, "o", kPoison);
-    check(outputs.lse, "lse", kPoisonFloat);
-    check(outputs.dq, "dq", kPoison);
-    check(outputs.dk, "dk", kPoison);
-    check(outputs.dv, "dv", kPoison);
+    check_guard("o", outputs.o, kPoison);
+    check_guard("lse", outputs.lse, kPoisonFloat);
+    if (!has_backward_) return;
+    check_guard("dq", outputs.gradients[places_.q.memory], kPoison);
+    check_guard("dk", outputs.gradients[places_.k.memory], kPoison);
+    check_guard("dv", outputs.gradients[places_.v.memory], kPoison);
   }
-
-  Problem layout() const { return problem_.lengths ? problem_.packed() : problem_; }
 
   void poison(const OwnOutputs& own) const {
     const auto fill = [](const TensorView<Half>& view, const TensorShape& shape) {
@@ -137,50 +147,63 @@ class HostRun {
         std::fill_n(view.row(b, s, h), shape.head_dim, kPoison);
       });
     };
-    fill(own.o, query_shape(layout()));
-    fill(own.dq, query_shape(layout()));
-    fill(own.dk, key_shape(layout()));
-    fill(own.dv, key_shape(layout()));
-    if (own.lse != nullptr) {
-      std::fill_n(own.lse, problem_.lse_elements(), std::numeric_limits<float>::quiet_NaN());
-    }
+    fill(own.o, places_.o.shape);
+    fill(own.dq, places_.q.shape);
+    fill(own.dk, places_.k.shape);
+    fill(own.dv, places_.v.shape);
+    if (own.lse != nullptr) std::fill_n(own.lse, problem_.lse_elements(), kPoisonFloat);
   }
 
-  void copy(const OwnOutputs& own, PassOutputs& outputs) const {
-    const auto take = [](const TensorView<Half>& view, const TensorShape& shape,
-                         std::vector<Half>& to) {
+  void copy(const OwnOutputs& own, Memories& outputs) const {
+    const auto take = [](const TensorView<Half>& view, const TensorPlace& place,
+                         std::vector<Half>& memory) {
       if (view.data == nullptr) return;
-      const std::vector<Half> copy = contiguous_copy(view, shape);
-      std::copy(copy.begin(), copy.end(), to.begin());
+      store_rows(contiguous_copy(view, place.shape), place.in(memory.data()), place.shape);
     };
-    take(own.o, query_shape(layout()), outputs.o);
-    take(own.dq, query_shape(layout()), outputs.dq);
-    take(own.dk, key_shape(layout()), outputs.dk);
-    take(own.dv, key_shape(layout()), outputs.dv);
+    take(own.o, places_.o, outputs.o);
     if (own.lse != nullptr) {
       std::copy_n(own.lse, problem_.lse_elements(), outputs.lse.begin());
     }
+    if (!has_backward_) return;
+    take(own.dq, places_.q, outputs.gradients[places_.q.memory]);
+    take(own.dk, places_.k, outputs.gradients[places_.k.memory]);
+    take(own.dv, places_.v, outputs.gradients[places_.v.memory]);
   }
 
-  sparkbench_tensors tensors_with(PassOutputs& outputs) const {
-    const Problem layout = this->layout();
-    const Half *q = inputs_[0].data(), *k = inputs_[1].data(), *v = inputs_[2].data();
-    const ForwardTensors forward =
-        contiguous_tensors(layout, q, k, v, outputs.o.data(), outputs.lse.data());
+  sparkbench_tensors tensors_with(Memories& outputs) {
+    const ForwardTensors forward = {view_of(places_.q, qkv_), view_of(places_.k, qkv_),
+                                    view_of(places_.v, qkv_), places_.o.in(outputs.o.data()),
+                                    outputs.lse.data()};
     const PackedLengths lengths =
         problem_.lengths ? packed_lengths(problem_) : PackedLengths{0, nullptr, nullptr};
     if (!has_backward_) return plugin_tensors(forward, BackwardTensors{}, lengths);
     return plugin_tensors(
         forward,
-        contiguous_tensors(layout, q, k, v, outputs.o.data(), inputs_[3].data(), outputs.lse.data(),
-                           outputs.dq.data(), outputs.dk.data(), outputs.dv.data()),
+        {forward.q, forward.k, forward.v, forward.o, places_.o.in(d_o_.data()), forward.lse,
+         view_of(places_.q, outputs.gradients), view_of(places_.k, outputs.gradients),
+         view_of(places_.v, outputs.gradients)},
         lengths);
   }
 
+  PassOutputs contiguous(Memories& memories) const {
+    PassOutputs outputs;
+    outputs.o = contiguous(places_.o, memories.o);
+    memories.lse.resize(memories.lse.size() - kGuard);
+    outputs.lse = std::move(memories.lse);
+    if (!has_backward_) return outputs;
+    outputs.dq = contiguous(places_.q, memories.gradients[places_.q.memory]);
+    outputs.dk = contiguous(places_.k, memories.gradients[places_.k.memory]);
+    outputs.dv = contiguous(places_.v, memories.gradients[places_.v.memory]);
+    return outputs;
+  }
+
+  const HostWork& work_;
   const Problem& problem_;
-  ElementType element_;
-  std::vector<HostInput> inputs_;  // q, k, v, and d_o for a backward pass
+  Problem layout_;
+  TensorPlaces places_;
   bool has_backward_;
+  std::vector<std::vector<Half>> qkv_;
+  std::vector<Half> d_o_;
   std::string violation_;
 };
 
@@ -199,7 +222,8 @@ RunOutcome PluginKernel::run_on_host(const HostWork& work) const {
   const Problem& problem = work.data.problem();
   const Pass pass = work.options.pass;
   const ElementType element = work.data.element();
-  const PluginProblem asked(problem, element, pass, work.options.is_deterministic, device());
+  const PluginProblem asked(problem, {element, work.data.layout()}, pass,
+                            work.options.is_deterministic, device());
   RunOutcome outcome;
   outcome.workspace_bytes = ask_workspace(kernel().table, asked);
   const auto workspace = poisoned_host_memory(outcome.workspace_bytes);

@@ -11,10 +11,10 @@ class PluginKernel : public PluginCandidate {
   using PluginCandidate::PluginCandidate;
 
   Support supports(const Problem& problem, Pass pass) const override {
-    return supports_problem(problem, ElementType::kFp16, pass, nullptr);
+    return supports_problem(problem, {}, pass, nullptr);
   }
   Support supports_case(const CaseProblem& problem) const override {
-    return supports_problem(problem, problem.element, problem.pass, nullptr);
+    return supports_problem(problem, {problem.element, problem.layout}, problem.pass, nullptr);
   }
   std::uint64_t workspace_bytes(const Problem& problem, Pass pass,
                                 bool is_deterministic) const override;

@@ -45,6 +45,11 @@ sparkbench_pass pass_of(Pass pass) {
   return pass == Pass::kBackward ? SPARKBENCH_BACKWARD : SPARKBENCH_FORWARD_BACKWARD;
 }
 
+sparkbench_layout layout_of(TensorLayout layout) {
+  if (layout == TensorLayout::kBshd) return SPARKBENCH_BSHD;
+  return layout == TensorLayout::kBhsd ? SPARKBENCH_BHSD : SPARKBENCH_QKV_PACKED;
+}
+
 sparkbench_activation activation_of(Activation activation) {
   if (activation == Activation::kRelu) return SPARKBENCH_RELU;
   return activation == Activation::kGeluErf ? SPARKBENCH_GELU_ERF : SPARKBENCH_GELU_TANH;
@@ -72,7 +77,7 @@ sparkbench_output output_of(const TensorView<Bits16>& view) {
 
 }  // namespace
 
-PluginProblem::PluginProblem(const Problem& problem, ElementType element, Pass pass,
+PluginProblem::PluginProblem(const Problem& problem, const TensorFormat& format, Pass pass,
                              bool is_deterministic, const PluginDevice& device,
                              const LayerShape* layer)
     : problem_(problem), mask_(problem.sparse ? problem.sparse->spec : name_of(problem.mask)) {
@@ -86,7 +91,7 @@ PluginProblem::PluginProblem(const Problem& problem, ElementType element, Pass p
   c_.backend = device.backend;
   c_.sm = device.sm;
   c_.device = device.index;
-  c_.dtype = dtype_of(element);
+  c_.dtype = dtype_of(format.element);
   c_.pass = pass_of(pass);
   c_.batch = problem_.batch;
   c_.heads = problem_.heads;
@@ -115,6 +120,7 @@ PluginProblem::PluginProblem(const Problem& problem, ElementType element, Pass p
   c_.total_k = static_cast<std::int64_t>(problem_.total_k());
   c_.sees_keys = sees_keys;
   c_.mask_per_head = problem_.sparse && problem_.sparse->pattern.unions.size() > 1 ? 1 : 0;
+  c_.layout = layout_of(format.layout);
   if (layer == nullptr) return;
   layer_ = layer_of(*layer);
   c_.layer = &layer_;

@@ -11,6 +11,7 @@
 #include "kernels/problem/tensors.h"
 #include "reference/encoder/layer_shape.h"
 #include "reference/tensors/element_type.h"
+#include "reference/tensors/tensor_layout.h"
 
 namespace sparkbench {
 
@@ -27,8 +28,9 @@ sparkbench_dtype dtype_of(ElementType element);
 class PluginProblem {
  public:
   /// `layer` is null for attention alone.
-  PluginProblem(const Problem& problem, ElementType element, Pass pass, bool is_deterministic,
-                const PluginDevice& device, const LayerShape* layer = nullptr);
+  PluginProblem(const Problem& problem, const TensorFormat& format, Pass pass,
+                bool is_deterministic, const PluginDevice& device,
+                const LayerShape* layer = nullptr);
   PluginProblem(const PluginProblem&) = delete;
   PluginProblem& operator=(const PluginProblem&) = delete;
 

@@ -9,8 +9,8 @@ namespace sparkbench {
 namespace {
 
 sparkbench_problem asked(const Problem& problem, Pass pass = Pass::kForward,
-                         ElementType element = ElementType::kFp16) {
-  return *PluginProblem(problem, element, pass, false, {}).get();
+                         const TensorFormat& format = {}) {
+  return *PluginProblem(problem, format, pass, false, {}).get();
 }
 
 TEST(PluginProblem, HasEveryField) {
@@ -47,6 +47,12 @@ TEST(PluginProblem, HasEveryField) {
   EXPECT_EQ(asked(problem).heads_k, 6);
   EXPECT_EQ(asked(problem, Pass::kBackward).pass, SPARKBENCH_BACKWARD);
   EXPECT_EQ(asked(problem, Pass::kForward, ElementType::kBf16).dtype, SPARKBENCH_BF16);
+  EXPECT_EQ(asked(problem).layout, SPARKBENCH_BSHD);
+  const auto layout_of = [&](TensorLayout layout) {
+    return asked(problem, Pass::kForward, {ElementType::kFp16, layout}).layout;
+  };
+  EXPECT_EQ(layout_of(TensorLayout::kBhsd), SPARKBENCH_BHSD);
+  EXPECT_EQ(layout_of(TensorLayout::kQkvPacked), SPARKBENCH_QKV_PACKED);
 }
 
 TEST(PluginProblem, HasTheHostsBackendWithoutAGpu) {

@@ -56,6 +56,17 @@ typedef enum sparkbench_dtype {
   SPARKBENCH_FP32 = 2  /* not given yet */
 } sparkbench_dtype;
 
+/* Where tensors lie (--layout). A kernel that uses every stride need not ask. LSE is
+ * [batch, heads, seqlen_q] in each. */
+typedef enum sparkbench_layout {
+  SPARKBENCH_BSHD = 0, /* each is a contiguous [batch, seqlen, heads, head_dim] */
+  SPARKBENCH_BHSD = 1, /* each is a contiguous [batch, heads, seqlen, head_dim] */
+  SPARKBENCH_QKV_PACKED =
+      2 /* q, k and v are slices of one [batch, seqlen, heads + 2 heads_k, head_dim], and dq, dk and
+           dv of another; if seqlen_q and seqlen_k differ, only k and v, and dk and dv, share one. o
+           and d_o as in BSHD */
+} sparkbench_layout;
+
 /* What scores are summed in. The allowed error depends on it. */
 typedef enum sparkbench_accumulator {
   SPARKBENCH_ACC_FP32 = 0,
@@ -143,6 +154,7 @@ typedef struct sparkbench_problem {
                     uint8_t* seen);
   int32_t mask_per_head;         /* 1: heads see different keys */
   const sparkbench_layer* layer; /* null: the problem is attention alone */
+  int32_t layout;                /* sparkbench_layout */
 } sparkbench_problem;
 
 /* Element (b, s, h, d) is data[b * batch_stride + s * seqlen_stride + h * head_stride + d]. Strides

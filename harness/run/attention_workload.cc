@@ -192,6 +192,7 @@ void AttentionWorkload::prepare_problem(const CaseProblem& problem) {
   gradients_.reset();
   InputSpec input = input_;
   input.element = problem.element;
+  input.layout = problem.layout;
   if (input.own == nullptr) {
     input.distribution = distribution_of(problem.input.value());
     input.scale = static_cast<float>(problem.input_scale.value());

@@ -127,7 +127,8 @@ def constant_text(cases, panels):
         if axis in panels.axes or axis in (*ON_X, "lengths", "device") or len(values) != 1:
             continue
         (value,) = values
-        usual = (("dropout_scale", "applied"), ("dtype", "fp16"), ("input_scale", 1.0))
+        usual = (("dropout_scale", "applied"), ("dtype", "fp16"), ("layout", "bshd"),
+                 ("input_scale", 1.0))  # fmt: skip
         is_usual = (axis, value) in usual
         if value is not None and not is_usual and axis not in ("seqlen_k", "heads_k"):
             shared.append(text_of(axis, value).replace(" ", "\u00a0"))  # no line break inside it

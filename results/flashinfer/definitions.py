@@ -55,6 +55,8 @@ def why_none(case):
         return "sequences of several lengths, whose offsets a record does not have"
     if problem["mask"].split(":")[0] not in VISIBLE or "+" in problem["mask"]:
         return "a mask that is a pattern"
+    if problem.get("layout", "bshd") != "bshd":
+        return "other layouts than bshd, in which a definition's tensors are"
     if problem["dropout_p"] > 0:
         return "dropout, whose elements a definition cannot name"
     return ""

@@ -144,7 +144,8 @@ std::string evidence_of(const FastestKernel& fastest, const std::string& device,
 std::string next_command(const RunRecord& run) {
   if (run.cases.empty() || run.cases.back().problem.layer) return "";
   const CaseProblem& problem = run.cases.back().problem;
-  if (problem.element != ElementType::kFp16) return "";  // advise compares kernels in fp16
+  // advise compares kernels over contiguous tensors of fp16.
+  if (problem.element != ElementType::kFp16 || problem.layout != TensorLayout::kBshd) return "";
   return fmt::format("Your own shape: sparkbench advise {}{}\n", shape_flags(problem),
                      problem.pass == Pass::kForward ? "" : " --train");
 }

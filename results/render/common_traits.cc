@@ -70,6 +70,12 @@ constexpr Trait kTraits[] = {
     {"a head_dim above 64", [](const CaseRecord& r) { return r.problem.head_dim > 64; }},
     {"dropout", [](const CaseRecord& r) { return r.problem.dropout_p > 0.0f; }},
     {"bf16", [](const CaseRecord& r) { return r.problem.element == ElementType::kBf16; }},
+    {"heads before rows in memory",
+     [](const CaseRecord& r) { return r.problem.layout == TensorLayout::kBhsd; }},
+    {"q, k and v in one tensor",
+     [](const CaseRecord& r) { return r.problem.layout == TensorLayout::kQkvPacked; }},
+    {"tensors that are not contiguous",
+     [](const CaseRecord& r) { return r.problem.layout != TensorLayout::kBshd; }},
     {"large scores", [](const CaseRecord& r) { return r.problem.input_scale.value_or(1) > 1; }},
     {"varlen", [](const CaseRecord& r) { return r.problem.lengths_spec.has_value(); }},
 };

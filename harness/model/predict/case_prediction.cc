@@ -81,6 +81,10 @@ CasePrediction predict_case(const CaseRecord& record, bool is_deterministic,
   if (std::string why = why_too_large(bytes, card); !why.empty()) {
     return {std::nullopt, Reason{"P-TOO-LARGE", std::move(why)}};
   }
+  if (record.problem.layout != TensorLayout::kBshd) {
+    return {std::nullopt, Reason{"P-NO-MODEL", fmt::format("the model's tensors are bshd, not {}",
+                                                           name_of(record.problem.layout))}};
+  }
   if (record.flops == 0) {
     return {std::nullopt, Reason{"P-NO-WORK", "there is nothing to multiply"}};
   }

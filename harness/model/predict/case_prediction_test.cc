@@ -127,6 +127,10 @@ TEST(CasePrediction, SaysWhyThereIsNone) {
   EXPECT_EQ(predict(case_of("volta-fp16acc")).why_not->message,
             "no cycles of volta-fp16acc/fwd/d64 in kernels/volta/cycles.json");
   EXPECT_EQ(predict(case_of("cublas-fp32")).why_not->message, "there is no model of cublas-fp32");
+  CaseRecord packed = case_of("volta-fp32acc");
+  packed.problem.layout = TensorLayout::kQkvPacked;
+  EXPECT_EQ(predict(packed).why_not->code, "P-NO-MODEL");
+  EXPECT_EQ(predict(packed).why_not->message, "the model's tensors are bshd, not qkv-packed");
 }
 
 TEST(CasePrediction, IsMadeForV100sAlone) {

@@ -92,6 +92,18 @@ SPARK_HD std::uint16_t& bits_at(const sparkbench_output& t, int b, int s, int h,
   return static_cast<std::uint16_t*>(t.data)[offset_of(t, b, s, h) + d];
 }
 
+/// The tensor with the strides of a contiguous [batch, rows, heads, head_dim].
+template <class Tensor>
+SPARK_HD Tensor contiguous(Tensor t, int rows, int heads, int head_dim) {
+  t.head_stride = head_dim;
+  t.seqlen_stride = std::int64_t{heads} * head_dim;
+  t.batch_stride = rows * t.seqlen_stride;
+  return t;
+}
+SPARK_HD sparkbench_output contiguous_queries(const Call& call, const sparkbench_output& t) {
+  return contiguous(t, call.problem.seqlen_q, call.problem.heads, call.problem.head_dim);
+}
+
 SPARK_HD float key_at(const Call& call, const Row& row, int k, int d) {
   const int b = call.has(Fault::kBatchZero) ? 0 : row.batch, h = key_head(call, row.head);
   if (call.has(Fault::kKStride)) {
@@ -101,6 +113,10 @@ SPARK_HD float key_at(const Call& call, const Row& row, int k, int d) {
         std::int64_t{call.problem.batch} * call.problem.seqlen_k * call.tensors.k.seqlen_stride;
     const std::int64_t index = begin + offset_of(call.tensors.k, 0, k, h) + d;
     return call.element(static_cast<const std::uint16_t*>(call.tensors.k.data)[index % end]);
+  }
+  if (call.has(Fault::kKContiguous)) {
+    const sparkbench_problem& of = call.problem;
+    return at(call, contiguous(call.tensors.k, of.seqlen_k, of.heads_k, of.head_dim), b, k, h, d);
   }
   return at(call, call.tensors.k, b, k, h, d);
 }
@@ -310,7 +326,9 @@ SPARK_HD void store_output(const Call& call, const Row& row, int d, float value)
     static_cast<std::uint16_t*>(call.tensors.o.data)[index + d] = bits;
     return;
   }
-  bits_at(call.tensors.o, row.batch, row.index, row.head, d) = bits;
+  const sparkbench_output& o = call.tensors.o;
+  bits_at(call.has(Fault::kOContiguous) ? contiguous_queries(call, o) : o, row.batch, row.index,
+          row.head, d) = bits;
 }
 
 SPARK_HD bool is_left_out(const Call& call, const Row& row) {
@@ -410,8 +428,10 @@ SPARK_HD void dq_row(const Call& call, const Row& row) {
   if (call.has(Fault::kNondeterministic)) {
     scale *= 1.0f + 1e-3f * static_cast<float>(call.number % 4);
   }
+  sparkbench_output to_dq = call.tensors.dq;
+  if (call.has(Fault::kDqContiguous)) to_dq = contiguous_queries(call, to_dq);
   for (int d = 0; d < call.problem.head_dim; ++d) {
-    std::uint16_t& to = bits_at(call.tensors.dq, row.batch, row.index, row.head, d);
+    std::uint16_t& to = bits_at(to_dq, row.batch, row.index, row.head, d);
     to = call.bits_of(scale * dq[d] + (call.has(Fault::kDqAdds) ? call.element(to) : 0.0f));
   }
 }

@@ -64,6 +64,9 @@ namespace sparkbench::faults {
   X(kFirstKeys, "first-64-keys", "keys behind the 64th are not seen")                             \
   X(kOTransposed, "o-transposed", "O lies as [batch, heads, seqlen, head_dim]")                   \
   X(kKStride, "k-stride-of-q", "sequences of K are seqlen_q rows apart")                          \
+  X(kKContiguous, "k-contiguous", "K is read as if it were contiguous, whatever its strides")     \
+  X(kOContiguous, "o-contiguous", "O is written as if it were contiguous, whatever its strides")  \
+  X(kDqContiguous, "dq-contiguous", "dQ is written as if it were contiguous")                     \
   X(kVIsK, "v-is-k", "K is read in the place of V")                                               \
   X(kDkDvSwapped, "dk-dv-swapped", "dK and dV change places")                                     \
   /* Dropout. */                                                                                  \

@@ -24,27 +24,29 @@ import faults_test  # noqa: E402
 BATCH, HEADS, HEADS_K, DIM = 2, 4, 2, 16
 FULL, CAUSAL, WINDOW = (_abi.FULL, -1, -1, 0), (_abi.BAND, -1, 0, 0), (_abi.BAND, 19, 0, 0)
 BAND, PREFIX = (_abi.BAND, 9, 12, 0), (_abi.PREFIX, -1, -1, 21)
-# (seqlen_q, seqlen_k, mask, scale of the inputs, dropout_p)
-ONE = (64, 64, FULL, 1, 0.0)
+BSHD, BHSD = (0, 1, 2, 3), (0, 2, 1, 3)  # order of the dimensions in memory
+# (seqlen_q, seqlen_k, mask, scale of the inputs, dropout_p, layout)
+ONE = (64, 64, FULL, 1, 0.0, BSHD)
 PROBLEMS = [
     ONE,
-    *((70, k, mask, 1, 0.0) for k in (33, 70) for mask in (FULL, CAUSAL, WINDOW, BAND, PREFIX)),
-    (40, 40, FULL, 16, 0.0),
-    (16, 1500, FULL, 1, 0.0),
-    (40, 40, FULL, 1, 0.3),
+    *((70, k, mask, 1, 0.0, BSHD) for k in (33, 70) for mask in (FULL, CAUSAL, WINDOW, BAND, PREFIX)),
+    (40, 40, FULL, 16, 0.0, BSHD),
+    (16, 1500, FULL, 1, 0.0, BSHD),
+    (40, 40, FULL, 1, 0.3, BSHD),
+    (20, 20, FULL, 1, 0.0, BHSD),
 ]
 
 
 class Run:
     """Inputs of a problem, and what a kernel makes of them."""
 
-    def __init__(self, seqlen_q, seqlen_k, mask, input_scale, dropout_p):
+    def __init__(self, seqlen_q, seqlen_k, mask, input_scale, dropout_p, layout):
         random = np.random.default_rng(seqlen_q * 1000 + seqlen_k)
         q_shape, k_shape = (BATCH, seqlen_q, HEADS, DIM), (BATCH, seqlen_k, HEADS_K, DIM)
         draw = lambda shape, by: (by * random.standard_normal(shape)).astype(np.float16)  # noqa: E731
         self.q, self.k, self.v = (draw(s, input_scale) for s in (q_shape, k_shape, k_shape))
         self.d_o = draw(q_shape, 1)
-        self.mask, self.dropout_p = mask, round(256 * dropout_p) / 256
+        self.mask, self.dropout_p, self.layout = mask, round(256 * dropout_p) / 256, layout
         kind, left, right, prefix = mask
         p = _abi.Problem(struct_bytes=ctypes.sizeof(_abi.Problem), backend=_abi.HOST, batch=BATCH)
         p.heads, p.heads_k, p.seqlen_q, p.seqlen_k, p.head_dim = HEADS, HEADS_K, seqlen_q, seqlen_k, DIM
@@ -57,7 +59,9 @@ class Run:
     def of(self, kernel):
         """{output: array}"""
         guard = 64  # some faults write behind
-        inputs = {"q": self.q, "k": self.k.copy(), "v": self.v, "d_o": self.d_o}
+        in_memory = lambda x: x.transpose(self.layout).copy()  # noqa: E731
+        inputs = {"q": in_memory(self.q), "k": in_memory(self.k), "v": in_memory(self.v),
+                  "d_o": in_memory(self.d_o)}  # fmt: skip
         outputs = {
             name: np.full(like.size + guard, np.nan, np.float16)
             for name, like in (("o", self.q), ("dq", self.q), ("dk", self.k), ("dv", self.v))
@@ -68,13 +72,19 @@ class Run:
             heads = HEADS_K if name in ("k", "v", "dk", "dv") else HEADS
             rows = self.problem.seqlen_k if heads == HEADS_K else self.problem.seqlen_q
             strides = (rows * heads * DIM, heads * DIM, DIM)
+            if self.layout == BHSD:
+                strides = (rows * heads * DIM, DIM, rows * DIM)
             setattr(tensors, name, _abi.Tensor(array.ctypes.data, *strides))
         plan, workspace = ctypes.c_void_p(), np.full(64, 3e38, np.float32)
         kernel.prepare(self.problem, workspace.ctypes.data, None, ctypes.byref(plan))
         kernel.forward(plan, tensors, None)
         kernel.backward(plan, tensors, None)
         kernel.destroy(plan)
-        return {name: array[:-guard].astype(np.float64) for name, array in outputs.items()}
+        in_rows = lambda name, array: (  # noqa: E731
+            array[:-guard].reshape(inputs["k" if name in ("dk", "dv") else "q"].shape)
+            .transpose(self.layout).ravel().astype(np.float64)
+        )  # fmt: skip
+        return {name: in_rows(name, array) for name, array in outputs.items()}
 
     def in_fp16(self):
         """Attention in fp16 without dropout, as PyTorch computes it: every tensor is rounded."""

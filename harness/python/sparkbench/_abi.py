@@ -79,6 +79,7 @@ class Problem(Structure):
         ("sees_keys", SEES_KEYS),
         ("mask_per_head", c_int32),
         ("layer", POINTER(Layer)),
+        ("layout", c_int32),
     ]
 
 

@@ -205,6 +205,8 @@ class Jax:
     def why_not(self, problem):
         if problem.backend == "cuda" and self.jax.default_backend() != "gpu":
             return f"JAX {self.jax.__version__} here has no GPU"
+        if problem.layout != "bshd":
+            return f"JAX has no tensors in the layout {problem.layout}; allowed: --layout bshd"
         return None
 
     @contextlib.contextmanager

@@ -49,7 +49,7 @@ Half next_to(ElementType element, Half value, bool is_away) {
 }  // namespace
 
 ProblemData::ProblemData(const Problem& problem, const InputSpec& input, CheckPlan plan)
-    : problem_(problem), element_(input.element), plan_(std::move(plan)) {
+    : problem_(problem), element_(input.element), layout_(input.layout), plan_(std::move(plan)) {
   if (input.own != nullptr) {
     inputs_ = own_inputs(input);
   } else {

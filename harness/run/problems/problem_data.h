@@ -20,6 +20,7 @@
 #include "reference/gradient_errors.h"
 #include "reference/inputs/dropout_mask.h"
 #include "reference/inputs/inputs.h"
+#include "reference/tensors/tensor_layout.h"
 #include "reference/unfused/tensor_core_matmul.h"
 
 namespace sparkbench {
@@ -30,6 +31,7 @@ struct InputSpec {
   std::uint64_t seed = 0;
   float scale = 1.0f;  // of q, k and v
   ElementType element = ElementType::kFp16;
+  TensorLayout layout = TensorLayout::kBshd;
   std::shared_ptr<const OwnTensors> own = nullptr;  // with the problem's extents
 };
 
@@ -49,6 +51,8 @@ class ProblemData {
   const Problem& problem() const { return problem_; }
   /// The type of q, k, v and O, and of the gradients. The host keeps them as Half.
   ElementType element() const { return element_; }
+  /// How a device lays the tensors out. The host keeps them contiguous.
+  TensorLayout layout() const { return layout_; }
   const CheckPlan& plan() const { return plan_; }
   ForwardInputs inputs() const { return inputs_->view(); }
 
@@ -66,6 +70,7 @@ class ProblemData {
 
   Problem problem_;
   ElementType element_;
+  TensorLayout layout_;
   CheckPlan plan_;
   std::shared_ptr<const OwnedInputs> inputs_;
   std::optional<ExactRows> exact_;
