@@ -107,6 +107,9 @@ function(sparkbench_python_test name script)
   set(run Python3::Interpreter -B ${script} ${ARG_UNPARSED_ARGUMENTS})
   sparkbench_command_test(${name} COMMAND ${run}
                           PROPERTIES SKIP_RETURN_CODE 77 ${ARG_PROPERTIES})
+  if(ARG_ALONE)
+    set_tests_properties(${name} PROPERTIES RUN_SERIAL ON)
+  endif()
   if(ARG_NIGHTLY)
     string(REGEX REPLACE "_test$" "_nightly" nightly ${name})
     sparkbench_nightly(${nightly} COMMAND ${run})
@@ -154,8 +157,9 @@ function(sparkbench_test_program name)
 endfunction()
 
 # sparkbench_test(x_test SOURCES x_test.cc ... [LINK lib ...] [DEFINITIONS d ...] [LABEL cpu|gpu]
-#                 [NIGHTLY]): the first source's tests are CTest's x_test. NIGHTLY: they ask
-# kernels/testing/nightly.h, and x_nightly runs all of them. Libraries are linked to the room's
+#                 [NIGHTLY] [ALONE]): the first source's tests are CTest's x_test. NIGHTLY: they ask
+# kernels/testing/nightly.h, and x_nightly runs all of them. ALONE: no other test runs beside them,
+# because they measure the GPU's time or free memory. Libraries are linked to the room's
 # program. Tests are not built without the program, whose libraries they link to. They are compiled
 # as SPARKBENCH_TESTS_OPTIMIZATION says, -O1 or -O0 for rooms whose tests leave the work to the
 # libraries: -O1 compiles in two thirds of the time, -O0 in three quarters of that.
@@ -163,7 +167,7 @@ function(sparkbench_test name)
   if(NOT SPARKBENCH_PROGRAM)
     return()
   endif()
-  cmake_parse_arguments(ARG "NIGHTLY" "LABEL" "SOURCES;LINK;DEFINITIONS" ${ARGN})
+  cmake_parse_arguments(ARG "NIGHTLY;ALONE" "LABEL" "SOURCES;LINK;DEFINITIONS" ${ARGN})
   if(NOT ARG_LABEL)
     set(ARG_LABEL cpu)
   endif()

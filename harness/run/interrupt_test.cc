@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <csignal>
+#include <thread>
 
 namespace sparkbench {
 namespace {
@@ -24,11 +26,20 @@ TEST(InterruptGuard, StartsAnewEachTime) {
   EXPECT_FALSE(guard.is_interrupted());
 }
 
-TEST(InterruptGuardDeathTest, DiesOfTheSecondSignal) {
+TEST(InterruptGuard, TakesASignalThatIsSentTwiceForOne) {
+  const InterruptGuard guard;
+  std::raise(SIGTERM);
+  std::raise(SIGTERM);
+  EXPECT_TRUE(guard.is_interrupted());
+}
+
+TEST(InterruptGuardDeathTest, DiesOfALaterSignal) {
   EXPECT_EXIT(
       {
         const InterruptGuard guard;
         std::raise(SIGINT);
+        std::this_thread::sleep_for(
+            std::chrono::duration<double>(1.2 * InterruptGuard::kSameSignalSeconds));
         std::raise(SIGINT);
       },
       testing::KilledBySignal(SIGINT), "");
@@ -41,9 +52,11 @@ TEST(InterruptGuard, NotesAClosedTerminalUnlessToldNotTo) {
     EXPECT_TRUE(guard.is_interrupted());
   }
   std::signal(SIGHUP, SIG_IGN);
-  const InterruptGuard guard;
-  std::raise(SIGHUP);
-  EXPECT_FALSE(guard.is_interrupted());
+  {
+    const InterruptGuard guard;
+    std::raise(SIGHUP);
+    EXPECT_FALSE(guard.is_interrupted());
+  }
   std::signal(SIGHUP, SIG_DFL);
 }
 
