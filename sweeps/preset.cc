@@ -125,8 +125,7 @@ std::vector<ModelShape> judged_shapes() {
       {"dropout", with({{"--dropout", "0.1,0.5"}}, small("130", "full,causal"))},
       {"large scores", with({{"--input-scale", "8,32"}}, small("100", "full,causal", "fwd"))},
       {"training step", small("130", "full,causal", "fwd+bwd")},
-      {"layouts", with({{"--heads", "4"}, {"--heads-k", "2"}, {"--layout", "bhsd,qkv-packed"}},
-                       small("130", "full,causal"))},
+      {"layouts", with({{"--layout", "bhsd,qkv-packed"}}, small("130", "full,causal"))},
       {"varlen",
        {{"--pass", "fwd,bwd"},
         {"--lengths", "uniform:0:200"},
@@ -165,8 +164,8 @@ std::span<const Preset> attention_presets() {
       {"splat", "SPLAT's window, blocked and strided patterns, 10 to 50 % dense, 1,024 tokens",
        kSplat},
       {.name = "judge",
-       .summary =
-           "tails, masks, rows and keys, grouped heads, head dims, dropout, varlen; and speed",
+       .summary = "tails, masks, rows and keys, grouped heads, head dims, dropout, layouts, "
+                  "varlen; and speed",
        .models = judged_shapes()},
       {"accuracy-inputs", "three distributions of inputs, each growing until FP16 overflows",
        kAccuracyInputs},

@@ -41,7 +41,7 @@ struct HostWork {
 /// A problem in a GPU's memory. It outlives everything that is prepared for it.
 struct GpuWork {
   const Problem& problem;
-  TensorFormat format;  // whose type the tensors but LSE have, whatever their pointers' type says
+  TensorFormat format;  // pointers do not say the type
   const RunOptions& options;
   ForwardTensors forward;    // of Problem::packed() if there are lengths
   BackwardTensors backward;  // null pointers if no backward pass will run
@@ -104,6 +104,11 @@ class Candidate {
   /// Device memory in addition to the tensors, before anything is allocated, as far as it is known.
   virtual std::uint64_t workspace_bytes(const Problem& problem, Pass pass,
                                         bool is_deterministic) const = 0;
+  /// The same for a case, its element type and its layout.
+  virtual std::uint64_t case_workspace_bytes(const CaseProblem& problem,
+                                             bool is_deterministic) const {
+    return workspace_bytes(problem, problem.pass, is_deterministic);
+  }
   /// The device's arithmetic for its products.
   virtual const ArithmeticProfile& arithmetic() const = 0;
   /// How to emulate a kernel that its device runs.

@@ -19,69 +19,70 @@ constexpr Half kPoison{0x7e5a};  // a NaN that no kernel produces
 class LaidOutInputs {
  public:
   template <class Inputs>
-  LaidOutInputs(const ProblemData& data, const TensorPlaces& places, const Inputs& inputs)
-      : places_(places), memories_{inputs.q.data(), inputs.k.data(), inputs.v.data()} {
+  LaidOutInputs(const ProblemData& data, const TensorSlices& slices, const Inputs& inputs)
+      : slices_(slices), buffers_{inputs.q.data(), inputs.k.data(), inputs.v.data()} {
     if (data.layout() == TensorLayout::kBshd) return;
-    copies_ = memories_of(places, inputs.q, inputs.k, inputs.v);
-    for (std::size_t i = 0; i < copies_.size(); ++i) memories_[i] = copies_[i].data();
+    copies_ = buffers_of(slices, inputs.q, inputs.k, inputs.v);
+    for (std::size_t i = 0; i < copies_.size(); ++i) buffers_[i] = copies_[i].data();
   }
-  TensorView<const Half> q() const { return in(places_.q); }
-  TensorView<const Half> k() const { return in(places_.k); }
-  TensorView<const Half> v() const { return in(places_.v); }
+  TensorView<const Half> q() const { return in(slices_.q); }
+  TensorView<const Half> k() const { return in(slices_.k); }
+  TensorView<const Half> v() const { return in(slices_.v); }
 
  private:
-  TensorView<const Half> in(const TensorPlace& place) const {
-    return place.in(memories_[place.memory]);
+  TensorView<const Half> in(const TensorSlice& slice) const {
+    return slice.in(buffers_[slice.buffer]);
   }
-  const TensorPlaces& places_;
-  std::array<const Half*, 3> memories_;
+  const TensorSlices& slices_;
+  std::array<const Half*, 3> buffers_;
   std::vector<std::vector<Half>> copies_;
 };
 
-/// The same of one tensor.
+/// One contiguous tensor in the layout of the data, copied where that is another one.
 class LaidOutInput {
  public:
-  LaidOutInput(const ProblemData& data, const TensorPlace& place, std::span<const Half> contiguous)
-      : place_(place), memory_(contiguous.data()) {
+  LaidOutInput(const ProblemData& data, const TensorSlice& slice, std::span<const Half> contiguous)
+      : slice_(slice), data_(contiguous.data()) {
     if (data.layout() == TensorLayout::kBshd) return;
     copy_.resize(contiguous.size());
-    store_rows(contiguous, place.in(copy_.data()), place.shape);
-    memory_ = copy_.data();
+    store_rows(contiguous, slice.in(copy_.data()), slice.shape);
+    data_ = copy_.data();
   }
-  TensorView<const Half> view() const { return place_.in(memory_); }
+  TensorView<const Half> view() const { return slice_.in(data_); }
 
  private:
-  const TensorPlace& place_;
-  const Half* memory_;
+  const TensorSlice& slice_;
+  const Half* data_;
   std::vector<Half> copy_;
 };
 
-Problem problem_of_tensors(const Problem& problem) {
+Problem problem_of_shapes(const Problem& problem) {
   return problem.lengths ? problem.packed() : problem;
 }
 
-/// The tensor of a memory, contiguous.
-std::vector<Half> taken(std::vector<Half>& memory, const TensorPlace& place) {
-  if (place.strides == contiguous_strides(place.shape)) return std::move(memory);
-  return contiguous_copy(place.in(std::as_const(memory).data()), place.shape);
+/// A contiguous copy of the tensor, or the buffer itself where the tensor is contiguous.
+std::vector<Half> contiguous_tensor(std::vector<Half>& buffer, const TensorSlice& slice) {
+  const TensorView<const Half> view = slice.in(std::as_const(buffer).data());
+  if (is_contiguous(view, slice.shape)) return std::move(buffer);
+  return contiguous_copy(view, slice.shape);
 }
 
 EmulationReport run_forward(const AttentionKernel& kernel, const EmulationOptions& options,
                             const ProblemData& data, PassOutputs& outputs) {
   const Problem& problem = data.problem();
-  const Problem layout = problem_of_tensors(problem);
-  const TensorPlaces places(layout, data.layout());
-  const LaidOutInputs inputs(data, places, data.inputs());
+  const Problem shapes = problem_of_shapes(problem);
+  const TensorSlices slices(shapes, data.layout());
+  const LaidOutInputs inputs(data, slices, data.inputs());
   std::vector<Half> o(problem.q_elements(), kPoison);
   outputs.lse.assign(problem.lse_elements(), std::numeric_limits<float>::quiet_NaN());
-  const ForwardTensors tensors = {inputs.q(), inputs.k(), inputs.v(), places.o.in(o.data()),
+  const ForwardTensors tensors = {inputs.q(), inputs.k(), inputs.v(), slices.o.in(o.data()),
                                   outputs.lse.data()};
   const std::vector<SampleTile>& tiles = data.plan().tiles;
   EmulationReport report =
       problem.lengths
-          ? emulate_packed_forward(kernel, layout, packed_lengths(problem), tensors, options, tiles)
+          ? emulate_packed_forward(kernel, shapes, packed_lengths(problem), tensors, options, tiles)
           : emulate_forward(kernel, problem, tensors, options, tiles);
-  outputs.o = taken(o, places.o);
+  outputs.o = contiguous_tensor(o, slices.o);
   return report;
 }
 
@@ -113,14 +114,14 @@ EmulationReport run_backward(const AttentionKernel& kernel, const EmulationOptio
   const RoundedForward forward = is_after_forward ? own_forward(work, outputs) : RoundedForward();
   const BackwardInputs inputs =
       is_after_forward ? work.gradients->inputs_after(forward) : work.gradients->inputs();
-  const Problem layout = problem_of_tensors(problem);
-  const TensorPlaces places(layout, work.data.layout());
-  const LaidOutInputs qkv(work.data, places, inputs);
-  const LaidOutInput o(work.data, places.o, inputs.o), d_o(work.data, places.o, inputs.d_o);
+  const Problem shapes = problem_of_shapes(problem);
+  const TensorSlices slices(shapes, work.data.layout());
+  const LaidOutInputs qkv(work.data, slices, inputs);
+  const LaidOutInput o(work.data, slices.o, inputs.o), d_o(work.data, slices.o, inputs.d_o);
   std::vector<std::vector<Half>> gradients;
-  for (const std::size_t elements : places.elements) gradients.emplace_back(elements, kPoison);
-  const auto gradient = [&](const TensorPlace& place) {
-    return place.in(gradients[place.memory].data());
+  for (const std::size_t elements : slices.elements) gradients.emplace_back(elements, kPoison);
+  const auto gradient = [&](const TensorSlice& slice) {
+    return slice.in(gradients[slice.buffer].data());
   };
   const BackwardTensors tensors = {qkv.q(),
                                    qkv.k(),
@@ -128,19 +129,19 @@ EmulationReport run_backward(const AttentionKernel& kernel, const EmulationOptio
                                    o.view(),
                                    d_o.view(),
                                    inputs.lse.data(),
-                                   gradient(places.q),
-                                   gradient(places.k),
-                                   gradient(places.v)};
+                                   gradient(slices.q),
+                                   gradient(slices.k),
+                                   gradient(slices.v)};
   const BackwardSample& sample = work.gradients->plan().sample;
   const bool is_deterministic = work.options.is_deterministic;
   EmulationReport report =
       problem.lengths
-          ? emulate_packed_backward(kernel, layout, packed_lengths(problem), tensors, options,
+          ? emulate_packed_backward(kernel, shapes, packed_lengths(problem), tensors, options,
                                     is_deterministic, sample)
           : emulate_backward(kernel, problem, tensors, options, is_deterministic, sample);
-  outputs.dq = taken(gradients[places.q.memory], places.q);
-  outputs.dk = taken(gradients[places.k.memory], places.k);
-  outputs.dv = taken(gradients[places.v.memory], places.v);
+  outputs.dq = contiguous_tensor(gradients[slices.q.buffer], slices.q);
+  outputs.dk = contiguous_tensor(gradients[slices.k.buffer], slices.k);
+  outputs.dv = contiguous_tensor(gradients[slices.v.buffer], slices.v);
   return report;
 }
 

@@ -10,34 +10,34 @@ namespace sparkbench {
 
 class GpuOwnOutputs {
  public:
-  /// `layout` has the tensors' shapes, and outlives this object, as the stream does.
-  GpuOwnOutputs(const Problem& layout, const CudaStream& stream)
-      : layout_(layout), stream_(stream) {}
+  /// `shapes` has the tensors' shapes, and outlives this object, as the stream does.
+  GpuOwnOutputs(const Problem& shapes, const CudaStream& stream)
+      : shapes_(shapes), stream_(stream) {}
 
   /// Enqueues NaNs for those that the pass will compute.
   void poison(const OwnOutputs& own, Pass pass) const {
     if (pass != Pass::kBackward) {
-      poison(own.o, query_shape(layout_));
-      if (own.lse != nullptr) poison(own.lse, layout_.lse_elements() * sizeof(float));
+      poison(own.o, query_shape(shapes_));
+      if (own.lse != nullptr) poison(own.lse, shapes_.lse_elements() * sizeof(float));
     }
     if (pass != Pass::kForward) {
-      poison(own.dq, query_shape(layout_));
-      poison(own.dk, key_shape(layout_));
-      poison(own.dv, key_shape(layout_));
+      poison(own.dq, query_shape(shapes_));
+      poison(own.dk, key_shape(shapes_));
+      poison(own.dv, key_shape(shapes_));
     }
   }
 
   /// Enqueues copies. An output that was not computed leaves the tensor as it is.
   void copy_forward(const OwnOutputs& own, const TensorView<Bits16>& o, float* lse) const {
-    copy(own.o, query_shape(layout_), o);
+    copy(own.o, query_shape(shapes_), o);
     if (own.lse == nullptr) return;
-    CUDA_CHECK(cudaMemcpyAsync(lse, own.lse, layout_.lse_elements() * sizeof(float),
+    CUDA_CHECK(cudaMemcpyAsync(lse, own.lse, shapes_.lse_elements() * sizeof(float),
                                cudaMemcpyDeviceToDevice, stream_.get()));
   }
   void copy_gradients(const OwnOutputs& own, const BackwardTensors& to) const {
-    copy(own.dq, query_shape(layout_), to.dq);
-    copy(own.dk, key_shape(layout_), to.dk);
-    copy(own.dv, key_shape(layout_), to.dv);
+    copy(own.dq, query_shape(shapes_), to.dq);
+    copy(own.dk, key_shape(shapes_), to.dk);
+    copy(own.dv, key_shape(shapes_), to.dv);
   }
 
  private:
@@ -58,7 +58,7 @@ class GpuOwnOutputs {
     return {shape.batch, shape.seqlen, shape.heads, shape.head_dim};
   }
 
-  const Problem& layout_;
+  const Problem& shapes_;
   const CudaStream& stream_;
 };
 

@@ -264,7 +264,7 @@ class GpuProblem : public LoadedProblem {
   const CudaStream& stream_;
   std::uint64_t free_before_;  // before any tensor was allocated
   GpuTensors tensors_;
-  GpuOwnOutputs own_{tensors_.layout(), stream_};
+  GpuOwnOutputs own_{tensors_.shapes(), stream_};
   std::uint64_t tensor_bytes_;
   std::map<const Candidate*, PassOutputs> verified_;
 };

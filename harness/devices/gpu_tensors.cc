@@ -21,56 +21,55 @@ std::vector<T> download(const Buffer& buffer) {
   return host;
 }
 
-/// A tensor of the memory, contiguous.
+/// Downloads a tensor, contiguous.
 template <class Buffer>
-std::vector<Half> download(const Buffer& memory, const TensorPlace& place) {
-  const std::vector<Half> words = download<Half>(memory);
-  return contiguous_copy(place.in(words.data()), place.shape);
+std::vector<Half> download(const Buffer& buffer, const TensorSlice& slice) {
+  const std::vector<Half> words = download<Half>(buffer);
+  return contiguous_copy(slice.in(words.data()), slice.shape);
 }
 
-/// Uploads contiguous tensors to the memories that they share.
+/// Uploads contiguous tensors, which may share buffers.
 template <class Buffer>
-void upload(const std::vector<Buffer>& memories, const TensorPlaces& places,
-            std::span<const Half> q, std::span<const Half> k, std::span<const Half> v) {
-  const std::vector<std::vector<Half>> words = memories_of(places, q, k, v);
+void upload(const std::vector<Buffer>& buffers, const TensorSlices& slices, std::span<const Half> q,
+            std::span<const Half> k, std::span<const Half> v) {
+  const std::vector<std::vector<Half>> words = buffers_of(slices, q, k, v);
   for (std::size_t i = 0; i < words.size(); ++i) {
-    upload(memories[i], std::span<const Half>(words[i]));
+    upload(buffers[i], std::span<const Half>(words[i]));
   }
 }
 
 template <class Buffer>
-void upload(const Buffer& memory, const TensorPlace& place, std::span<const Half> contiguous) {
+void upload(const Buffer& buffer, const TensorSlice& slice, std::span<const Half> contiguous) {
   std::vector<Half> words(contiguous.size());
-  store_rows(contiguous, place.in(words.data()), place.shape);
-  upload(memory, std::span<const Half>(words));
+  store_rows(contiguous, slice.in(words.data()), slice.shape);
+  upload(buffer, std::span<const Half>(words));
 }
 
 template <class Buffer>
-std::vector<Buffer> allocate(const TensorPlaces& places) {
-  std::vector<Buffer> memories;
-  for (const std::size_t elements : places.elements) {
-    memories.emplace_back(elements * sizeof(Half));
+std::vector<Buffer> allocate(const TensorSlices& slices) {
+  std::vector<Buffer> buffers;
+  for (const std::size_t elements : slices.elements) {
+    buffers.emplace_back(elements * sizeof(Half));
   }
-  return memories;
-}
-
-/// The tensor in the memory of its index.
-template <class Buffer>
-TensorView<Half> view_in(const std::vector<Buffer>& memories, const TensorPlace& place) {
-  return place.in(memories[place.memory].template as<Half>());
+  return buffers;
 }
 
 template <class Buffer>
-std::uint64_t bytes_of(const std::vector<Buffer>& memories) {
+TensorView<Half> view_in(const std::vector<Buffer>& buffers, const TensorSlice& slice) {
+  return slice.in(buffers[slice.buffer].template as<Half>());
+}
+
+template <class Buffer>
+std::uint64_t bytes_of(const std::vector<Buffer>& buffers) {
   std::uint64_t bytes = 0;
-  for (const Buffer& memory : memories) bytes += memory.bytes();
+  for (const Buffer& buffer : buffers) bytes += buffer.bytes();
   return bytes;
 }
 
 }  // namespace
 
-GpuTensors::Gradients::Gradients(const Problem& problem, const TensorPlaces& places)
-    : d_o(problem.q_elements() * sizeof(Half)), memories(allocate<GuardedBuffer>(places)) {}
+GpuTensors::Gradients::Gradients(const Problem& problem, const TensorSlices& slices)
+    : d_o(problem.q_elements() * sizeof(Half)), dqkv(allocate<GuardedBuffer>(slices)) {}
 
 GpuTensors::Offsets::Offsets(const SequenceLengths& of)
     : batch(of.batch()),
@@ -84,13 +83,13 @@ GpuTensors::GpuTensors(const ProblemData& data, GradientData* gradients, const C
     : data_(data),
       gradients_(gradients),
       stream_(stream),
-      layout_(data.problem().lengths ? data.problem().packed() : data.problem()),
-      places_(layout_, data.layout()),
-      memories_(allocate<DeviceBuffer>(places_)),
+      shapes_(data.problem().lengths ? data.problem().packed() : data.problem()),
+      slices_(shapes_, data.layout()),
+      qkv_(allocate<DeviceBuffer>(slices_)),
       o_(data.problem().q_elements() * sizeof(Half)),
       lse_(data.problem().lse_elements() * sizeof(float)) {
   if (const auto& lengths = data.problem().lengths) offsets_.emplace(*lengths);
-  if (gradients != nullptr) buffers_.emplace(data.problem(), places_);
+  if (gradients != nullptr) backward_.emplace(data.problem(), slices_);
   upload_inputs();
 }
 
@@ -100,23 +99,27 @@ PackedLengths GpuTensors::lengths() const {
 }
 
 ForwardTensors GpuTensors::forward() const {
-  return {view_in(memories_, places_.q), view_in(memories_, places_.k),
-          view_in(memories_, places_.v), places_.o.in(o_.as<Half>()), lse_.as<float>()};
+  return {view_in(qkv_, slices_.q), view_in(qkv_, slices_.k), view_in(qkv_, slices_.v),
+          slices_.o.in(o_.as<Half>()), lse_.as<float>()};
 }
 
 BackwardTensors GpuTensors::backward() const {
-  if (!buffers_) return {};
-  return {view_in(memories_, places_.q),          view_in(memories_, places_.k),
-          view_in(memories_, places_.v),          places_.o.in(o_.as<Half>()),
-          places_.o.in(buffers_->d_o.as<Half>()), lse_.as<float>(),
-          view_in(buffers_->memories, places_.q), view_in(buffers_->memories, places_.k),
-          view_in(buffers_->memories, places_.v)};
+  if (!backward_) return {};
+  return {view_in(qkv_, slices_.q),
+          view_in(qkv_, slices_.k),
+          view_in(qkv_, slices_.v),
+          slices_.o.in(o_.as<Half>()),
+          slices_.o.in(backward_->d_o.as<Half>()),
+          lse_.as<float>(),
+          view_in(backward_->dqkv, slices_.q),
+          view_in(backward_->dqkv, slices_.k),
+          view_in(backward_->dqkv, slices_.v)};
 }
 
 std::uint64_t GpuTensors::bytes() const {
-  std::uint64_t bytes = bytes_of(memories_) + o_.bytes() + lse_.bytes();
+  std::uint64_t bytes = bytes_of(qkv_) + o_.bytes() + lse_.bytes();
   if (offsets_) bytes += offsets_->q.bytes() + offsets_->k.bytes();
-  if (buffers_) bytes += buffers_->d_o.bytes() + bytes_of(buffers_->memories);
+  if (backward_) bytes += backward_->d_o.bytes() + bytes_of(backward_->dqkv);
   return bytes;
 }
 
@@ -125,8 +128,8 @@ void GpuTensors::upload_inputs() {
     return as_kernel_has(data_.element(), kept);
   };
   const ForwardInputs inputs = data_.inputs();
-  upload(memories_, places_, words(inputs.q), words(inputs.k), words(inputs.v));
-  if (gradients_ != nullptr) upload(buffers_->d_o, places_.o, words(gradients_->d_o()));
+  upload(qkv_, slices_, words(inputs.q), words(inputs.k), words(inputs.v));
+  if (gradients_ != nullptr) upload(backward_->d_o, slices_.o, words(gradients_->d_o()));
 }
 
 void GpuTensors::poison_outputs(Pass pass) const {
@@ -138,39 +141,39 @@ void GpuTensors::poison_outputs(Pass pass) const {
     poison(lse_);
   }
   if (pass == Pass::kForward) return;
-  for (const GuardedBuffer& memory : buffers_->memories) poison(memory);
+  for (const GuardedBuffer& buffer : backward_->dqkv) poison(buffer);
 }
 
 PassOutputs GpuTensors::download_outputs(Pass pass) const {
   PassOutputs outputs;
   if (pass != Pass::kBackward) outputs.lse = download<float>(lse_);
   for (const Output& output : outputs_of(pass)) {
-    outputs.*output.host = download(output.memory, output.place);
+    outputs.*output.host = download(output.buffer, output.slice);
   }
   return outputs;
 }
 
 void GpuTensors::upload_outputs(Pass pass, const PassOutputs& outputs) const {
   if (pass != Pass::kBackward) {
-    upload(o_, places_.o, outputs.o);
+    upload(o_, slices_.o, outputs.o);
     upload(lse_, std::span<const float>(outputs.lse));
   }
   if (pass != Pass::kForward) {
-    upload(buffers_->memories, places_, outputs.dq, outputs.dk, outputs.dv);
+    upload(backward_->dqkv, slices_, outputs.dq, outputs.dk, outputs.dv);
   }
 }
 
 std::string GpuTensors::find_violation(Pass pass) const {
   for (const Input& input : inputs_of(pass)) {
     const std::vector<Half> words = as_kernel_has(data_.element(), input.kept);
-    if (!same_bits(download(input.memory, input.place), words)) {
+    if (!same_bits(download(input.buffer, input.slice), words)) {
       return std::string("its input ") + input.name;
     }
   }
   if (!lse_.is_intact()) return "memory around lse";
-  const Pass computed = buffers_ ? Pass::kForwardBackward : Pass::kForward;
+  const Pass computed = backward_ ? Pass::kForwardBackward : Pass::kForward;
   for (const Output& output : outputs_of(computed)) {
-    if (!output.memory.is_intact()) return std::string("memory around ") + output.name;
+    if (!output.buffer.is_intact()) return std::string("memory around ") + output.name;
   }
   return "";
 }
@@ -178,11 +181,11 @@ std::string GpuTensors::find_violation(Pass pass) const {
 std::vector<GpuTensors::Input> GpuTensors::inputs_of(Pass pass) const {
   const ForwardInputs kept = data_.inputs();
   std::vector<Input> inputs = {
-      {"q", places_.q, memories_[places_.q.memory], kept.q, false, kSignOfScores},
-      {"k", places_.k, memories_[places_.k.memory], kept.k, true, kSignOfScores},
-      {"v", places_.v, memories_[places_.v.memory], kept.v, true, kSignOfV}};
+      {"q", slices_.q, qkv_[slices_.q.buffer], kept.q, false, kSignOfScores},
+      {"k", slices_.k, qkv_[slices_.k.buffer], kept.k, true, kSignOfScores},
+      {"v", slices_.v, qkv_[slices_.v.buffer], kept.v, true, kSignOfV}};
   if (pass != Pass::kForward) {
-    inputs.push_back({"dO", places_.o, buffers_->d_o, gradients_->d_o(), false, kSignOfDo});
+    inputs.push_back({"dO", slices_.o, backward_->d_o, gradients_->d_o(), false, kSignOfDo});
   }
   return inputs;
 }
@@ -191,16 +194,16 @@ std::vector<GpuTensors::Output> GpuTensors::outputs_of(Pass pass) const {
   constexpr unsigned kSignOfScoreGradients = kSignOfV | kSignOfDo | kSignOfScores;
   std::vector<Output> outputs;
   if (pass != Pass::kBackward) {
-    outputs.push_back({"o", places_.o, o_, false, kSignOfV, &PassOutputs::o});
+    outputs.push_back({"o", slices_.o, o_, false, kSignOfV, &PassOutputs::o});
   }
   if (pass == Pass::kForward) return outputs;
-  const auto add = [&](const char* name, const TensorPlace& place, bool is_of_keys, unsigned signs,
+  const auto add = [&](const char* name, const TensorSlice& slice, bool is_of_keys, unsigned signs,
                        std::vector<Half> PassOutputs::*host) {
-    outputs.push_back({name, place, buffers_->memories[place.memory], is_of_keys, signs, host});
+    outputs.push_back({name, slice, backward_->dqkv[slice.buffer], is_of_keys, signs, host});
   };
-  add("dq", places_.q, false, kSignOfScoreGradients, &PassOutputs::dq);
-  add("dk", places_.k, true, kSignOfScoreGradients, &PassOutputs::dk);
-  add("dv", places_.v, true, kSignOfDo, &PassOutputs::dv);
+  add("dq", slices_.q, false, kSignOfScoreGradients, &PassOutputs::dq);
+  add("dk", slices_.k, true, kSignOfScoreGradients, &PassOutputs::dk);
+  add("dv", slices_.v, true, kSignOfDo, &PassOutputs::dv);
   return outputs;
 }
 
@@ -219,10 +222,10 @@ std::vector<CheckedTensor> GpuTensors::outputs(Pass pass) const {
 
 template <class Tensor>
 CheckedTensor GpuTensors::checked(const Tensor& tensor) const {
-  const TensorShape& shape = tensor.place.shape;
+  const TensorShape& shape = tensor.slice.shape;
   return {tensor.name,
-          tensor.place.in(tensor.memory.template as<Half>()).data,
-          tensor.place.strides,
+          tensor.slice.in(tensor.buffer.template as<Half>()).data,
+          tensor.slice.strides,
           {shape.batch, shape.seqlen, shape.heads, shape.head_dim},
           false,
           data_.element(),
@@ -231,11 +234,11 @@ CheckedTensor GpuTensors::checked(const Tensor& tensor) const {
 }
 
 CheckedTensor GpuTensors::checked_lse() const {
-  const std::int64_t rows = layout_.seqlen_q, heads = layout_.heads;
+  const std::int64_t rows = shapes_.seqlen_q, heads = shapes_.heads;
   return {"lse",
           lse_.as<void>(),
           {heads * rows, 1, rows},
-          {layout_.batch, rows, heads, 1},
+          {shapes_.batch, rows, heads, 1},
           true,
           data_.element(),
           false,

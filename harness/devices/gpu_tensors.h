@@ -26,7 +26,7 @@ class GpuTensors {
   GpuTensors(const ProblemData& data, GradientData* gradients, const CudaStream& stream);
 
   /// The problem of the tensors' shapes: varlen sequences are packed into one.
-  const Problem& layout() const { return layout_; }
+  const Problem& shapes() const { return shapes_; }
   PackedLengths lengths() const;  // without lengths if the problem has none
   ForwardTensors forward() const;
   BackwardTensors backward() const;  // without pointers if no backward pass will run
@@ -50,9 +50,9 @@ class GpuTensors {
  private:
   /// dO and the gradients.
   struct Gradients {
-    Gradients(const Problem& problem, const TensorPlaces& places);
+    Gradients(const Problem& problem, const TensorSlices& slices);
     DeviceBuffer d_o;
-    std::vector<GuardedBuffer> memories;  // of dQ, dK and dV
+    std::vector<GuardedBuffer> dqkv;
   };
   struct Offsets {
     explicit Offsets(const SequenceLengths& of);
@@ -60,11 +60,10 @@ class GpuTensors {
     DeviceBuffer q, k;
   };
 
-  /// A tensor with its name and its place.
   struct Input {
     const char* name;
-    const TensorPlace& place;
-    const DeviceBuffer& memory;
+    const TensorSlice& slice;
+    const DeviceBuffer& buffer;
     std::span<const Half> kept;  // what the host keeps of it
     bool is_of_keys;
     unsigned signs;
@@ -72,8 +71,8 @@ class GpuTensors {
   std::vector<Input> inputs_of(Pass pass) const;
   struct Output {
     const char* name;
-    const TensorPlace& place;
-    const GuardedBuffer& memory;
+    const TensorSlice& slice;
+    const GuardedBuffer& buffer;
     bool is_of_keys;
     unsigned signs;
     std::vector<Half> PassOutputs::*host;
@@ -87,12 +86,12 @@ class GpuTensors {
   const ProblemData& data_;
   GradientData* gradients_;
   const CudaStream& stream_;
-  Problem layout_;
-  TensorPlaces places_;
-  std::vector<DeviceBuffer> memories_;  // of Q, K and V
+  Problem shapes_;
+  TensorSlices slices_;
+  std::vector<DeviceBuffer> qkv_;  // of Q, K and V
   GuardedBuffer o_, lse_;
   std::optional<Offsets> offsets_;
-  std::optional<Gradients> buffers_;
+  std::optional<Gradients> backward_;
 };
 
 }  // namespace sparkbench

@@ -54,19 +54,19 @@ class HostRun {
   explicit HostRun(const HostWork& work)
       : work_(work),
         problem_(work.data.problem()),
-        layout_(problem_.lengths ? problem_.packed() : problem_),
-        places_(layout_, work.data.layout()),
+        shapes_(problem_.lengths ? problem_.packed() : problem_),
+        slices_(shapes_, work.data.layout()),
         has_backward_(work.options.pass != Pass::kForward),
-        qkv_(memories_of(places_, words(work.data.inputs().q), words(work.data.inputs().k),
-                         words(work.data.inputs().v))) {
+        qkv_(buffers_of(slices_, words(work.data.inputs().q), words(work.data.inputs().k),
+                        words(work.data.inputs().v))) {
     if (!has_backward_) return;
-    d_o_.resize(elements_of(places_.o.shape));
-    store_rows(words(work.gradients->d_o()), places_.o.in(d_o_.data()), places_.o.shape);
+    d_o_.resize(elements_of(slices_.o.shape));
+    store_rows(words(work.gradients->d_o()), slices_.o.in(d_o_.data()), slices_.o.shape);
   }
 
   /// All outputs, from poisoned memory.
   PassOutputs compute(const PluginPlan& plan) {
-    Memories outputs = poisoned();
+    Buffers outputs = poisoned();
     sparkbench_tensors tensors = tensors_with(outputs);
     if (plan.has_own_outputs()) {
       take_outputs_away(tensors);
@@ -83,11 +83,11 @@ class HostRun {
   const std::string& violation() const { return violation_; }
 
  private:
-  /// Memory of the outputs, with elements behind each that nobody may write.
-  struct Memories {
+  /// Of the outputs, with elements behind each that nobody may write.
+  struct Buffers {
     std::vector<Half> o;
     std::vector<float> lse;
-    std::vector<std::vector<Half>> gradients;  // dQ, dK and dV as the places say
+    std::vector<std::vector<Half>> gradients;  // dQ, dK and dV as the slices say
   };
   static constexpr std::size_t kGuard = 64;
   static constexpr float kPoisonFloat = std::numeric_limits<float>::quiet_NaN();
@@ -96,36 +96,36 @@ class HostRun {
     return as_kernel_has(work_.data.element(), kept);
   }
 
-  Memories poisoned() const {
-    Memories memories;
-    memories.o.assign(elements_of(places_.o.shape) + kGuard, kPoison);
-    memories.lse.assign(problem_.lse_elements() + kGuard, kPoisonFloat);
-    if (!has_backward_) return memories;
-    for (const std::size_t elements : places_.elements) {
-      memories.gradients.emplace_back(elements + kGuard, kPoison);
+  Buffers poisoned() const {
+    Buffers buffers;
+    buffers.o.assign(elements_of(slices_.o.shape) + kGuard, kPoison);
+    buffers.lse.assign(problem_.lse_elements() + kGuard, kPoisonFloat);
+    if (!has_backward_) return buffers;
+    for (const std::size_t elements : slices_.elements) {
+      buffers.gradients.emplace_back(elements + kGuard, kPoison);
     }
-    return memories;
+    return buffers;
   }
 
-  static TensorView<Half> view_of(const TensorPlace& place,
-                                  std::vector<std::vector<Half>>& memories) {
-    return place.in(memories[place.memory].data());
+  static TensorView<Half> view_of(const TensorSlice& slice,
+                                  std::vector<std::vector<Half>>& buffers) {
+    return slice.in(buffers[slice.buffer].data());
   }
-  static std::vector<Half> contiguous(const TensorPlace& place, const std::vector<Half>& memory) {
-    return contiguous_copy(place.in(memory.data()), place.shape);
+  static std::vector<Half> contiguous(const TensorSlice& slice, const std::vector<Half>& memory) {
+    return contiguous_copy(slice.in(memory.data()), slice.shape);
   }
 
-  void find_violations(const Memories& outputs) {
-    const auto check_input = [&](const char* name, const TensorPlace& place,
+  void find_violations(const Buffers& outputs) {
+    const auto check_input = [&](const char* name, const TensorSlice& slice,
                                  const std::vector<Half>& memory, std::span<const Half> kept) {
-      if (same_bits(contiguous(place, memory), words(kept))) return;
+      if (same_bits(contiguous(slice, memory), words(kept))) return;
       violation_ = fmt::format("its input {}", name);
     };
     const ForwardInputs inputs = work_.data.inputs();
-    check_input("q", places_.q, qkv_[places_.q.memory], inputs.q);
-    check_input("k", places_.k, qkv_[places_.k.memory], inputs.k);
-    check_input("v", places_.v, qkv_[places_.v.memory], inputs.v);
-    if (has_backward_) check_input("d_o", places_.o, d_o_, work_.gradients->d_o());
+    check_input("q", slices_.q, qkv_[slices_.q.buffer], inputs.q);
+    check_input("k", slices_.k, qkv_[slices_.k.buffer], inputs.k);
+    check_input("v", slices_.v, qkv_[slices_.v.buffer], inputs.v);
+    if (has_backward_) check_input("d_o", slices_.o, d_o_, work_.gradients->d_o());
     const auto check_guard = [&](const char* name, const auto& memory, const auto& poison) {
       for (auto guard = memory.end() - kGuard; guard != memory.end(); ++guard) {
         if (bits_of(*guard) == bits_of(poison)) continue;
@@ -135,9 +135,9 @@ class HostRun {
     check_guard("o", outputs.o, kPoison);
     check_guard("lse", outputs.lse, kPoisonFloat);
     if (!has_backward_) return;
-    check_guard("dq", outputs.gradients[places_.q.memory], kPoison);
-    check_guard("dk", outputs.gradients[places_.k.memory], kPoison);
-    check_guard("dv", outputs.gradients[places_.v.memory], kPoison);
+    check_guard("dq", outputs.gradients[slices_.q.buffer], kPoison);
+    check_guard("dk", outputs.gradients[slices_.k.buffer], kPoison);
+    check_guard("dv", outputs.gradients[slices_.v.buffer], kPoison);
   }
 
   void poison(const OwnOutputs& own) const {
@@ -147,60 +147,60 @@ class HostRun {
         std::fill_n(view.row(b, s, h), shape.head_dim, kPoison);
       });
     };
-    fill(own.o, places_.o.shape);
-    fill(own.dq, places_.q.shape);
-    fill(own.dk, places_.k.shape);
-    fill(own.dv, places_.v.shape);
+    fill(own.o, slices_.o.shape);
+    fill(own.dq, slices_.q.shape);
+    fill(own.dk, slices_.k.shape);
+    fill(own.dv, slices_.v.shape);
     if (own.lse != nullptr) std::fill_n(own.lse, problem_.lse_elements(), kPoisonFloat);
   }
 
-  void copy(const OwnOutputs& own, Memories& outputs) const {
-    const auto take = [](const TensorView<Half>& view, const TensorPlace& place,
+  void copy(const OwnOutputs& own, Buffers& outputs) const {
+    const auto take = [](const TensorView<Half>& view, const TensorSlice& slice,
                          std::vector<Half>& memory) {
       if (view.data == nullptr) return;
-      store_rows(contiguous_copy(view, place.shape), place.in(memory.data()), place.shape);
+      store_rows(contiguous_copy(view, slice.shape), slice.in(memory.data()), slice.shape);
     };
-    take(own.o, places_.o, outputs.o);
+    take(own.o, slices_.o, outputs.o);
     if (own.lse != nullptr) {
       std::copy_n(own.lse, problem_.lse_elements(), outputs.lse.begin());
     }
     if (!has_backward_) return;
-    take(own.dq, places_.q, outputs.gradients[places_.q.memory]);
-    take(own.dk, places_.k, outputs.gradients[places_.k.memory]);
-    take(own.dv, places_.v, outputs.gradients[places_.v.memory]);
+    take(own.dq, slices_.q, outputs.gradients[slices_.q.buffer]);
+    take(own.dk, slices_.k, outputs.gradients[slices_.k.buffer]);
+    take(own.dv, slices_.v, outputs.gradients[slices_.v.buffer]);
   }
 
-  sparkbench_tensors tensors_with(Memories& outputs) {
-    const ForwardTensors forward = {view_of(places_.q, qkv_), view_of(places_.k, qkv_),
-                                    view_of(places_.v, qkv_), places_.o.in(outputs.o.data()),
+  sparkbench_tensors tensors_with(Buffers& outputs) {
+    const ForwardTensors forward = {view_of(slices_.q, qkv_), view_of(slices_.k, qkv_),
+                                    view_of(slices_.v, qkv_), slices_.o.in(outputs.o.data()),
                                     outputs.lse.data()};
     const PackedLengths lengths =
         problem_.lengths ? packed_lengths(problem_) : PackedLengths{0, nullptr, nullptr};
     if (!has_backward_) return plugin_tensors(forward, BackwardTensors{}, lengths);
     return plugin_tensors(
         forward,
-        {forward.q, forward.k, forward.v, forward.o, places_.o.in(d_o_.data()), forward.lse,
-         view_of(places_.q, outputs.gradients), view_of(places_.k, outputs.gradients),
-         view_of(places_.v, outputs.gradients)},
+        {forward.q, forward.k, forward.v, forward.o, slices_.o.in(d_o_.data()), forward.lse,
+         view_of(slices_.q, outputs.gradients), view_of(slices_.k, outputs.gradients),
+         view_of(slices_.v, outputs.gradients)},
         lengths);
   }
 
-  PassOutputs contiguous(Memories& memories) const {
+  PassOutputs contiguous(Buffers& buffers) const {
     PassOutputs outputs;
-    outputs.o = contiguous(places_.o, memories.o);
-    memories.lse.resize(memories.lse.size() - kGuard);
-    outputs.lse = std::move(memories.lse);
+    outputs.o = contiguous(slices_.o, buffers.o);
+    buffers.lse.resize(buffers.lse.size() - kGuard);
+    outputs.lse = std::move(buffers.lse);
     if (!has_backward_) return outputs;
-    outputs.dq = contiguous(places_.q, memories.gradients[places_.q.memory]);
-    outputs.dk = contiguous(places_.k, memories.gradients[places_.k.memory]);
-    outputs.dv = contiguous(places_.v, memories.gradients[places_.v.memory]);
+    outputs.dq = contiguous(slices_.q, buffers.gradients[slices_.q.buffer]);
+    outputs.dk = contiguous(slices_.k, buffers.gradients[slices_.k.buffer]);
+    outputs.dv = contiguous(slices_.v, buffers.gradients[slices_.v.buffer]);
     return outputs;
   }
 
   const HostWork& work_;
   const Problem& problem_;
-  Problem layout_;
-  TensorPlaces places_;
+  Problem shapes_;
+  TensorSlices slices_;
   bool has_backward_;
   std::vector<std::vector<Half>> qkv_;
   std::vector<Half> d_o_;
@@ -209,12 +209,10 @@ class HostRun {
 
 }  // namespace
 
-std::uint64_t PluginKernel::workspace_bytes(const Problem& problem, Pass pass,
-                                            bool is_deterministic) const {
-  // Elements of both types have two bytes.
-  const ElementType element = takes(ElementType::kFp16) ? ElementType::kFp16 : ElementType::kBf16;
-  if (!supports_problem(problem, element, pass, nullptr)) return 0;
-  const PluginProblem asked(problem, element, pass, is_deterministic, device());
+std::uint64_t PluginKernel::workspace_of(const Problem& problem, const TensorFormat& format,
+                                         Pass pass, bool is_deterministic) const {
+  if (!supports_problem(problem, format, pass, nullptr)) return 0;
+  const PluginProblem asked(problem, format, pass, is_deterministic, device());
   return ask_workspace(kernel().table, asked);
 }
 

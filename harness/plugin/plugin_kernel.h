@@ -17,7 +17,13 @@ class PluginKernel : public PluginCandidate {
     return supports_problem(problem, {problem.element, problem.layout}, problem.pass, nullptr);
   }
   std::uint64_t workspace_bytes(const Problem& problem, Pass pass,
-                                bool is_deterministic) const override;
+                                bool is_deterministic) const override {
+    return workspace_of(problem, {}, pass, is_deterministic);
+  }
+  std::uint64_t case_workspace_bytes(const CaseProblem& problem,
+                                     bool is_deterministic) const override {
+    return workspace_of(problem, {problem.element, problem.layout}, problem.pass, is_deterministic);
+  }
 
   /// Computes the whole problem, twice, to see whether the bits repeat, on copies of the inputs. A
   /// backward pass starts from the kernel's own forward pass, as on a GPU. Throws
@@ -25,6 +31,10 @@ class PluginKernel : public PluginCandidate {
   /// UnsupportedError and OutOfDeviceMemory if it says so.
   RunOutcome run_on_host(const HostWork& work) const override;
   Prepared prepare(const GpuWork& work) const override;
+
+ private:
+  std::uint64_t workspace_of(const Problem& problem, const TensorFormat& format, Pass pass,
+                             bool is_deterministic) const;
 };
 
 }  // namespace sparkbench

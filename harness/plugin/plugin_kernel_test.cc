@@ -97,8 +97,16 @@ class PluginKernelTest : public testing::Test {
     const auto allocate = [](std::size_t bytes) {
       return std::shared_ptr<void>(std::malloc(bytes), std::free);
     };
-    return kernel.prepare({problem_, ElementType::kFp16, options_, forward, backward,
-                           PackedLengths{}, stream(), nullptr, allocate, nullptr});
+    return kernel.prepare({problem_,
+                           {},
+                           options_,
+                           forward,
+                           backward,
+                           PackedLengths{},
+                           stream(),
+                           nullptr,
+                           allocate,
+                           nullptr});
   }
   CUstream_st* stream() { return reinterpret_cast<CUstream_st*>(&half_[0]); }
 

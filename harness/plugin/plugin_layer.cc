@@ -35,7 +35,7 @@ PluginLayerRun::PluginLayerRun(const CheckedKernel& kernel, const PluginDevice& 
                                const RunOptions& options, const LayerInputs& inputs,
                                const PluginMemory& memory)
     : kernel_(kernel),
-      problem_(problem, ElementType::kFp16, options.pass, options.is_deterministic, device, &shape),
+      problem_(problem, {}, options.pass, options.is_deterministic, device, &shape),
       memory_(memory),
       pass_(options.pass),
       workspace_bytes_(ask_workspace(kernel_.table, problem_)),
@@ -137,7 +137,7 @@ Support PluginLayer::supports_layer(const LayerShape& shape, const Problem& prob
     return {
         fmt::format("{} computes sequences of one length, as all layers of plug-ins do", name())};
   }
-  return supports_problem(problem, ElementType::kFp16, pass, &shape);
+  return supports_problem(problem, {}, pass, &shape);
 }
 
 LayerOutputs PluginLayer::run_on_host(const LayerShape& shape, const Problem& problem,

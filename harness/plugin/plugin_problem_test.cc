@@ -18,8 +18,7 @@ TEST(PluginProblem, HasEveryField) {
   problem.dropout_p = 0.1f;
   problem.seed = 77;
   problem.dropout_offset = std::uint64_t{5} << 40;
-  const PluginProblem made(problem, ElementType::kFp16, Pass::kForwardBackward, true,
-                           {SPARKBENCH_CUDA, 90, 3});
+  const PluginProblem made(problem, {}, Pass::kForwardBackward, true, {SPARKBENCH_CUDA, 90, 3});
   const sparkbench_problem& c = *made.get();
   EXPECT_EQ(c.struct_bytes, sizeof c);
   EXPECT_EQ(c.backend, SPARKBENCH_CUDA);
@@ -46,7 +45,7 @@ TEST(PluginProblem, HasEveryField) {
   problem.heads_k = 0;
   EXPECT_EQ(asked(problem).heads_k, 6);
   EXPECT_EQ(asked(problem, Pass::kBackward).pass, SPARKBENCH_BACKWARD);
-  EXPECT_EQ(asked(problem, Pass::kForward, ElementType::kBf16).dtype, SPARKBENCH_BF16);
+  EXPECT_EQ(asked(problem, Pass::kForward, {.element = ElementType::kBf16}).dtype, SPARKBENCH_BF16);
   EXPECT_EQ(asked(problem).layout, SPARKBENCH_BSHD);
   const auto layout_of = [&](TensorLayout layout) {
     return asked(problem, Pass::kForward, {ElementType::kFp16, layout}).layout;
@@ -77,7 +76,7 @@ TEST(PluginProblem, HasEachMaskAsBounds) {
   for (const auto& [mask, kind, left, right, prefix, text] : cases) {
     Problem problem = small_problem();
     problem.mask = mask;
-    const PluginProblem made(problem, ElementType::kFp16, Pass::kForward, false, {});
+    const PluginProblem made(problem, {}, Pass::kForward, false, {});
     const sparkbench_problem& c = *made.get();
     EXPECT_EQ(c.mask_kind, kind) << text;
     EXPECT_EQ(c.mask_left, left) << text;
@@ -102,7 +101,7 @@ TEST(PluginProblem, HasAPatternByEachHead) {
   Problem problem = small_problem();
   problem.seqlen_q = problem.seqlen_k = 12;
   problem.sparse = make_sparse_mask("strided:3/full", 12, 12, problem.heads);
-  const PluginProblem made(problem, ElementType::kFp16, Pass::kForward, false, {});
+  const PluginProblem made(problem, {}, Pass::kForward, false, {});
   const sparkbench_problem& c = *made.get();
   EXPECT_EQ(c.mask_kind, SPARKBENCH_MASK_PATTERN);
   EXPECT_STREQ(c.mask, "strided:3/full");
@@ -124,7 +123,7 @@ TEST(PluginProblem, HasTheLengthsOfEachSequence) {
   problem.mask = MaskSpec::causal();
   problem = with_lengths(problem, std::make_shared<SequenceLengths>(
                                       std::vector<SequenceLength>{{3, 4}, {0, 2}, {5, 5}}));
-  const PluginProblem made(problem, ElementType::kFp16, Pass::kForward, false, {});
+  const PluginProblem made(problem, {}, Pass::kForward, false, {});
   const sparkbench_problem& c = *made.get();
   EXPECT_EQ(c.batch, 3);
   EXPECT_EQ(c.seqlen_q, 5);
@@ -157,27 +156,27 @@ void expect_same_of_rows(const sparkbench_problem& c, int sequence, int rows, in
 TEST(PluginProblem, SaysWhatARowSeesAtOnce) {
   Problem problem = small_problem();
   problem.mask = MaskSpec::band(2, 1);
-  const PluginProblem band(problem, ElementType::kFp16, Pass::kForward, false, {});
+  const PluginProblem band(problem, {}, Pass::kForward, false, {});
   EXPECT_EQ(band.get()->mask_per_head, 0);
   expect_same_of_rows(*band.get(), 1, problem.seqlen_q, problem.seqlen_k);
   problem.mask = MaskSpec::full();
   problem.seqlen_q = problem.seqlen_k = 70;
   problem.sparse = make_sparse_mask("strided:3/full", 70, 70, problem.heads);
-  const PluginProblem pattern(problem, ElementType::kFp16, Pass::kForward, false, {});
+  const PluginProblem pattern(problem, {}, Pass::kForward, false, {});
   EXPECT_EQ(pattern.get()->mask_per_head, 1);
   expect_same_of_rows(*pattern.get(), 0, 70, 70);
   Problem lengths = small_problem();
   lengths.mask = MaskSpec::causal();
   lengths = with_lengths(lengths, std::make_shared<SequenceLengths>(
                                       std::vector<SequenceLength>{{3, 4}, {0, 2}, {5, 5}}));
-  const PluginProblem varlen(lengths, ElementType::kFp16, Pass::kForward, false, {});
+  const PluginProblem varlen(lengths, {}, Pass::kForward, false, {});
   expect_same_of_rows(*varlen.get(), 0, 3, 4);
   expect_same_of_rows(*varlen.get(), 2, 5, 5);
 }
 
 TEST(PluginProblem, HasALayerAroundItsAttention) {
   const LayerShape shape{.hidden = 96, .ffn = 7, .norm = NormPlace::kPre, .rest = Rest::kFused};
-  const PluginProblem made(small_problem(), ElementType::kFp16, Pass::kForward, false, {}, &shape);
+  const PluginProblem made(small_problem(), {}, Pass::kForward, false, {}, &shape);
   const sparkbench_layer& layer = *made.get()->layer;
   EXPECT_EQ(layer.struct_bytes, sizeof layer);
   EXPECT_EQ(layer.hidden, 96);

@@ -63,8 +63,8 @@ typedef enum sparkbench_layout {
   SPARKBENCH_BHSD = 1, /* each is a contiguous [batch, heads, seqlen, head_dim] */
   SPARKBENCH_QKV_PACKED =
       2 /* q, k and v are slices of one [batch, seqlen, heads + 2 heads_k, head_dim], and dq, dk and
-           dv of another; if seqlen_q and seqlen_k differ, only k and v, and dk and dv, share one. o
-           and d_o as in BSHD */
+           dv of another; if there are other numbers of rows and keys in all, only k and v, and dk
+           and dv, share one. o and d_o as in BSHD */
 } sparkbench_layout;
 
 /* What scores are summed in. The allowed error depends on it. */

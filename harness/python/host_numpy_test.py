@@ -86,6 +86,11 @@ KERNELS = """
             kept[key] = right(q, k, v, sees=sees, softmax_scale=softmax_scale)
         return kept[key]
 
+    @faulty("ignores-strides")
+    def ignores_strides(q, k, v, *, sees, softmax_scale):
+        memory = numpy.lib.stride_tricks.as_strided(k, (k.size,), k.strides[-1:])
+        return right(q, memory.reshape(k.shape), v, sees=sees, softmax_scale=softmax_scale)
+
     @faulty("unwritten")
     def unwritten(q, k, v, *, kept=[]):
         kept.append(numpy.full(q.shape, numpy.nan, numpy.float16))
@@ -206,6 +211,10 @@ class WrongFunctions(unittest.TestCase):
                 self.assertEqual((ran.status, statuses(ran)), (4, ["failed"]), ran)
                 self.assertIn(why, ran.cases[0]["reason"]["message"])
 
+    def test_are_found_if_they_ignore_strides(self):
+        ran = sweep(FILES, "kernels.py:right,kernels.py:ignores_strides", "--seqlen", "17", "--layout",
+                    "bshd,bhsd,qkv-packed")  # fmt: skip
+        self.assertEqual(statuses(ran), ["ok", "ok", *["ok", "incorrect"] * 2], ran)
 
     def test_must_not_write_to_their_inputs(self):
         ran = sweep(FILES, "kernels.py:writes_input", "--seqlen", "17")

@@ -31,7 +31,7 @@ MemoryBytes predict_memory(const Candidate& candidate, const CaseProblem& proble
                            bool is_deterministic) {
   const Pass pass = problem.pass;
   const std::uint64_t io = tensor_bytes(pass, problem);
-  const std::uint64_t workspace = candidate.workspace_bytes(problem, pass, is_deterministic);
+  const std::uint64_t workspace = candidate.case_workspace_bytes(problem, is_deterministic);
   const std::uint64_t unfused = unfused_workspace_bytes(pass, problem, sizeof(Half));
   return {io, workspace, std::nullopt, saturating_sum({io, workspace}),
           saturating_sum({io, unfused})};
@@ -39,11 +39,12 @@ MemoryBytes predict_memory(const Candidate& candidate, const CaseProblem& proble
 
 /// In addition to a kernel's tensors and workspace, the emulated machine stores who wrote each
 /// byte, and the exact result: at most 1.63 times as much, over all passes with 16k rows of 16
-/// heads. The reference on the host stores no scores; it was observed to need less than the
-/// tensors.
+/// heads; and copies of the tensors in another layout. The reference on the host stores no scores;
+/// it was observed to need less than the tensors.
 std::uint64_t host_bytes_needed(const CaseRecord& record) {
   if (record.role == Role::kReference) return record.memory_bytes->io;
-  return static_cast<std::uint64_t>(1.7 * static_cast<double>(record.memory_bytes->predicted));
+  const double times = record.problem.layout == TensorLayout::kBshd ? 1.7 : 2.7;
+  return static_cast<std::uint64_t>(times * static_cast<double>(record.memory_bytes->predicted));
 }
 
 double share_of(std::size_t rows, double all) {

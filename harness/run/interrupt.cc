@@ -1,37 +1,36 @@
 #include "harness/run/interrupt.h"
 
-#include <ctime>
-
+#include <atomic>
 #include <csignal>
+#include <cstdint>
+#include <ctime>
 
 namespace sparkbench {
 namespace {
 
-// A signal handler may only use such variables of static storage.
-volatile std::sig_atomic_t interrupt_seen = 0;
-timespec first_at;  // written before interrupt_seen is set
+// A signal handler may only use lock-free atomics of static storage.
+std::atomic<std::int64_t> first_ns = 0;  // when the first signal came; 0: none has
+static_assert(std::atomic<std::int64_t>::is_always_lock_free);
 
-double seconds_since(const timespec& then) {
+std::int64_t now_ns() {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);
-  return static_cast<double>(now.tv_sec - then.tv_sec) +
-         1e-9 * static_cast<double>(now.tv_nsec - then.tv_nsec);
+  return std::int64_t{1'000'000'000} * now.tv_sec + now.tv_nsec;
 }
 
 void note_interrupt(int signal) {
-  if (interrupt_seen == 0) {
-    clock_gettime(CLOCK_MONOTONIC, &first_at);
-    interrupt_seen = 1;
-  } else if (seconds_since(first_at) > InterruptGuard::kSameSignalSeconds) {
-    std::signal(signal, SIG_DFL);
-    std::raise(signal);
-  }
+  const std::int64_t now = now_ns();
+  std::int64_t first = 0;
+  if (first_ns.compare_exchange_strong(first, now)) return;
+  if (1e-9 * static_cast<double>(now - first) <= InterruptGuard::kSameSignalSeconds) return;
+  std::signal(signal, SIG_DFL);
+  std::raise(signal);
 }
 
 }  // namespace
 
 InterruptGuard::InterruptGuard() {
-  interrupt_seen = 0;
+  first_ns = 0;
   old_interrupt_ = std::signal(SIGINT, note_interrupt);
   old_terminate_ = std::signal(SIGTERM, note_interrupt);
   old_hangup_ = std::signal(SIGHUP, note_interrupt);
@@ -44,6 +43,6 @@ InterruptGuard::~InterruptGuard() {
   std::signal(SIGHUP, old_hangup_);
 }
 
-bool InterruptGuard::is_interrupted() const { return interrupt_seen != 0; }
+bool InterruptGuard::is_interrupted() const { return first_ns != 0; }
 
 }  // namespace sparkbench

@@ -4,9 +4,9 @@
 namespace sparkbench {
 
 /// During its lifetime SIGINT, SIGTERM and, unless nohup ignores it, SIGHUP are noted instead of
-/// ending the program. One that comes later than kSameSignalSeconds after the first ends it at once;
-/// sooner it is the same: timeout(1) signals a command twice, by itself and with its group. Only one
-/// instance may exist at a time.
+/// ending the program. One that comes more than kSameSignalSeconds after the first ends it at once.
+/// One that comes sooner is the same: timeout(1) signals a command by itself and with its group.
+/// Only one instance may exist at a time.
 class InterruptGuard {
  public:
   static constexpr double kSameSignalSeconds = 0.3;

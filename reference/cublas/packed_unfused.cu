@@ -21,16 +21,21 @@ void enqueue_no_key(float* lse, int heads, int stride, int rows, cudaStream_t st
   CUDA_CHECK(cudaGetLastError());
 }
 
-/// One sequence of a contiguous varlen tensor.
+/// One sequence of a varlen tensor.
 template <class T>
 TensorView<T> from_token(const TensorView<T>& packed, int token) {
   return {packed.row(0, token, 0), 0, packed.seqlen_stride, packed.head_stride};
 }
 
-void clear(const TensorView<Bits16>& of_sequence, int rows, cudaStream_t stream) {
-  const auto row_bytes = static_cast<std::size_t>(of_sequence.seqlen_stride) * sizeof(Half);
-  CUDA_CHECK(
-      cudaMemsetAsync(of_sequence.data, 0, static_cast<std::size_t>(rows) * row_bytes, stream));
+/// Rows of all of its heads become 0.
+void clear(const TensorView<Bits16>& of_sequence, int rows, int heads, int head_dim,
+           cudaStream_t stream) {
+  for (int h = 0; h < heads; ++h) {
+    CUDA_CHECK(cudaMemset2DAsync(of_sequence.row(0, 0, h),
+                                 static_cast<std::size_t>(of_sequence.seqlen_stride) * sizeof(Half),
+                                 0, static_cast<std::size_t>(head_dim) * sizeof(Half),
+                                 static_cast<std::size_t>(rows), stream));
+  }
 }
 
 /// First token and length of sequence i.
@@ -83,7 +88,7 @@ void PackedCublasUnfused::forward(const ForwardTensors& tensors, cudaStream_t st
       unfused->forward({at.queries(tensors.q), at.keys(tensors.k), at.keys(tensors.v), o, lse},
                        stream);
     } else if (at.seqlen_q > 0) {
-      clear(o, at.seqlen_q, stream);
+      clear(o, at.seqlen_q, problem_.heads, problem_.head_dim, stream);
       enqueue_no_key(lse, problem_.heads, problem_.lengths->total_q(), at.seqlen_q, stream);
     }
   }
@@ -99,10 +104,10 @@ void PackedCublasUnfused::backward(const BackwardTensors& tensors, cudaStream_t 
                         stream);
       continue;
     }
-    if (at.seqlen_q > 0) clear(dq, at.seqlen_q, stream);
+    if (at.seqlen_q > 0) clear(dq, at.seqlen_q, problem_.heads, problem_.head_dim, stream);
     if (at.seqlen_k > 0) {
-      clear(dk, at.seqlen_k, stream);
-      clear(dv, at.seqlen_k, stream);
+      clear(dk, at.seqlen_k, problem_.key_heads(), problem_.head_dim, stream);
+      clear(dv, at.seqlen_k, problem_.key_heads(), problem_.head_dim, stream);
     }
   }
 }

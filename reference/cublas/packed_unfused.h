@@ -20,7 +20,7 @@ class PackedCublasUnfused {
 
   std::size_t workspace_bytes() const;
 
-  /// Like CublasUnfused, for contiguous tensors of Problem::packed().
+  /// Like CublasUnfused, for tensors of Problem::packed().
   void forward(const ForwardTensors& tensors, cudaStream_t stream);
   void backward(const BackwardTensors& tensors, cudaStream_t stream);
 

@@ -10,20 +10,19 @@ namespace {
 // In the order of the enumeration.
 constexpr std::array<std::string_view, 3> kNames = {"bshd", "bhsd", "qkv-packed"};
 
-/// Slices of one [batch, seqlen, rows of a token, head_dim], from the first place on. Returns the
-/// memory's elements.
+/// Makes them slices of one [batch, seqlen, heads of all, head_dim]. Returns the buffer's elements.
 template <std::size_t kCount>
-std::size_t slice(std::size_t memory, const std::array<TensorPlace*, kCount>& places) {
+std::size_t pack(std::size_t buffer, const std::array<TensorSlice*, kCount>& slices) {
   std::int64_t token = 0;
-  for (TensorPlace* const place : places) {
-    place->memory = memory;
-    place->first = token;
-    token += std::int64_t{place->shape.heads} * place->shape.head_dim;
+  for (TensorSlice* const slice : slices) {
+    slice->buffer = buffer;
+    slice->offset = token;
+    token += std::int64_t{slice->shape.heads} * slice->shape.head_dim;
   }
-  for (TensorPlace* const place : places) {
-    place->strides = {place->shape.seqlen * token, token, place->shape.head_dim};
+  for (TensorSlice* const slice : slices) {
+    slice->strides = {slice->shape.seqlen * token, token, slice->shape.head_dim};
   }
-  const TensorShape& shape = places.front()->shape;
+  const TensorShape& shape = slices.front()->shape;
   return shape.tokens() * static_cast<std::size_t>(token);
 }
 
@@ -46,26 +45,30 @@ void parse_name(std::string_view name, TensorLayout& layout) {
   layout = static_cast<TensorLayout>(found - kNames.begin());
 }
 
-TensorPlaces::TensorPlaces(const Problem& problem, TensorLayout layout) {
+TensorSlices::TensorSlices(const Problem& problem, TensorLayout layout) {
   q.shape = o.shape = query_shape(problem);
   k.shape = v.shape = key_shape(problem);
-  using Slices = std::array<TensorPlace*, 2>;
+  using KeysAndValues = std::array<TensorSlice*, 2>;
   if (layout != TensorLayout::kQkvPacked) {
-    elements = {slice<1>(0, {&q}), slice<1>(1, {&k}), slice<1>(2, {&v})};
+    elements = {pack<1>(0, {&q}), pack<1>(1, {&k}), pack<1>(2, {&v})};
   } else if (problem.seqlen_q == problem.seqlen_k) {
-    elements = {slice<3>(0, {&q, &k, &v})};
+    elements = {pack<3>(0, {&q, &k, &v})};
   } else {
-    elements = {slice<1>(0, {&q}), slice(1, Slices{&k, &v})};
+    elements = {pack<1>(0, {&q}), pack(1, KeysAndValues{&k, &v})};
   }
-  slice<1>(0, {&o});
+  pack<1>(0, {&o});
   if (layout != TensorLayout::kBhsd) return;
-  for (TensorPlace* const place : {&q, &k, &v, &o}) {
-    place->strides = heads_first_strides(place->shape);
+  for (TensorSlice* const slice : {&q, &k, &v, &o}) {
+    slice->strides = heads_first_strides(slice->shape);
   }
 }
 
 void store_rows(std::span<const Half> contiguous, const TensorView<Half>& view,
                 const TensorShape& shape) {
+  if (is_contiguous(view, shape)) {
+    std::ranges::copy(contiguous, view.data);
+    return;
+  }
   auto next = contiguous.begin();
   for_each_row(shape, [&](int b, int s, int h) {
     std::copy_n(next, shape.head_dim, view.row(b, s, h));
@@ -73,17 +76,17 @@ void store_rows(std::span<const Half> contiguous, const TensorView<Half>& view,
   });
 }
 
-std::vector<std::vector<Half>> memories_of(const TensorPlaces& places, std::span<const Half> q,
-                                           std::span<const Half> k, std::span<const Half> v) {
-  std::vector<std::vector<Half>> memories;
-  for (const std::size_t elements : places.elements) memories.emplace_back(elements);
-  const auto store = [&](std::span<const Half> contiguous, const TensorPlace& place) {
-    store_rows(contiguous, place.in(memories[place.memory].data()), place.shape);
+std::vector<std::vector<Half>> buffers_of(const TensorSlices& slices, std::span<const Half> q,
+                                          std::span<const Half> k, std::span<const Half> v) {
+  std::vector<std::vector<Half>> buffers;
+  for (const std::size_t elements : slices.elements) buffers.emplace_back(elements);
+  const auto store = [&](std::span<const Half> contiguous, const TensorSlice& slice) {
+    store_rows(contiguous, slice.in(buffers[slice.buffer].data()), slice.shape);
   };
-  store(q, places.q);
-  store(k, places.k);
-  store(v, places.v);
-  return memories;
+  store(q, slices.q);
+  store(k, slices.k);
+  store(v, slices.v);
+  return buffers;
 }
 
 }  // namespace sparkbench

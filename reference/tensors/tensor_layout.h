@@ -30,12 +30,8 @@ void parse_name(std::string_view name, TensorLayout& layout);
 
 /// Type and layout of a problem's tensors.
 struct TensorFormat {
-  // NOLINTNEXTLINE(google-explicit-constructor): most code knows one layout only
-  TensorFormat(ElementType of_element = ElementType::kFp16,
-               TensorLayout in_layout = TensorLayout::kBshd)
-      : element(of_element), layout(in_layout) {}
-  ElementType element;  // of all tensors but LSE
-  TensorLayout layout;
+  ElementType element = ElementType::kFp16;  // of all tensors but LSE
+  TensorLayout layout = TensorLayout::kBshd;
 };
 
 /// Shapes below are of Problem::packed() for varlen sequences.
@@ -43,28 +39,28 @@ inline std::size_t elements_of(const TensorShape& shape) {
   return shape.rows() * static_cast<std::size_t>(shape.head_dim);
 }
 
-/// Where a tensor lies, in one of several memories.
-struct TensorPlace {
-  std::size_t memory = 0;  // its index
-  std::int64_t first = 0;  // the index of the first element there
+/// A tensor's part of a buffer.
+struct TensorSlice {
+  std::size_t buffer = 0;   // its index
+  std::int64_t offset = 0;  // of the first element
   RowStrides strides;
   TensorShape shape;
 
+  /// Null in an empty buffer, which may be null.
   template <class T>
-  TensorView<T> in(T* of_memory) const {
-    return {of_memory + first, strides.batch, strides.seqlen, strides.head};
+  TensorView<T> in(T* data) const {
+    return {data == nullptr ? nullptr : data + offset, strides.batch, strides.seqlen, strides.head};
   }
 };
 
-/// The places of Q, K and V, which are those of dQ, dK and dV, too, and of O, which are those of
-/// dO.
-struct TensorPlaces {
+/// The slices of Q, K and V in their buffers, and of O in its own. dQ, dK, dV and dO are alike.
+struct TensorSlices {
   /// `problem` is Problem::packed() for varlen sequences.
-  TensorPlaces(const Problem& problem, TensorLayout layout);
+  TensorSlices(const Problem& problem, TensorLayout layout);
 
-  TensorPlace q, k, v;
-  std::vector<std::size_t> elements;  // of each memory of Q, K and V: one to three
-  TensorPlace o;                      // in a memory of its own
+  TensorSlice q, k, v;
+  std::vector<std::size_t> elements;  // of each buffer of Q, K and V: one to three
+  TensorSlice o;
 };
 
 /// Calls row(b, s, h) for each row of a tensor.
@@ -77,10 +73,17 @@ void for_each_row(const TensorShape& shape, Row row) {
   }
 }
 
+template <class T>
+bool is_contiguous(const TensorView<T>& view, const TensorShape& shape) {
+  return contiguous_strides(shape) ==
+         RowStrides{view.batch_stride, view.seqlen_stride, view.head_stride};
+}
+
 /// A tensor's elements in the order of a contiguous [batch, seqlen, heads, head_dim]; `view` is in
 /// the host's memory.
 template <class T>
 std::vector<Half> contiguous_copy(const TensorView<T>& view, const TensorShape& shape) {
+  if (is_contiguous(view, shape)) return {view.data, view.data + elements_of(shape)};
   std::vector<Half> copy(elements_of(shape));
   auto next = copy.begin();
   for_each_row(shape, [&](int b, int s, int h) {
@@ -93,8 +96,8 @@ std::vector<Half> contiguous_copy(const TensorView<T>& view, const TensorShape& 
 void store_rows(std::span<const Half> contiguous, const TensorView<Half>& view,
                 const TensorShape& shape);
 
-/// The memories of Q, K and V, filled from contiguous tensors.
-std::vector<std::vector<Half>> memories_of(const TensorPlaces& places, std::span<const Half> q,
-                                           std::span<const Half> k, std::span<const Half> v);
+/// The buffers of Q, K and V, filled from contiguous tensors.
+std::vector<std::vector<Half>> buffers_of(const TensorSlices& slices, std::span<const Half> q,
+                                          std::span<const Half> k, std::span<const Half> v);
 
 }  // namespace sparkbench

@@ -44,59 +44,59 @@ TEST(TensorLayoutTest, HasNames) {
 }
 
 TEST(TensorLayoutTest, IsContiguousAsBshd) {
-  const TensorPlaces places(small(), TensorLayout::kBshd);
-  EXPECT_EQ(places.elements, (std::vector<std::size_t>{96, 48, 48}));
-  EXPECT_EQ(places.q.strides, (RowStrides{48, 16, 8}));
-  EXPECT_EQ(places.k.strides, (RowStrides{24, 8, 8}));
-  EXPECT_EQ(places.v.memory, 2u);
+  const TensorSlices slices(small(), TensorLayout::kBshd);
+  EXPECT_EQ(slices.elements, (std::vector<std::size_t>{96, 48, 48}));
+  EXPECT_EQ(slices.q.strides, (RowStrides{48, 16, 8}));
+  EXPECT_EQ(slices.k.strides, (RowStrides{24, 8, 8}));
+  EXPECT_EQ(slices.v.buffer, 2u);
 }
 
 TEST(TensorLayoutTest, HasHeadsFirstAsBhsd) {
-  const TensorPlaces places(small(), TensorLayout::kBhsd);
-  EXPECT_EQ(places.elements, (std::vector<std::size_t>{96, 48, 48}));
-  EXPECT_EQ(places.q.strides, (RowStrides{48, 8, 24}));
-  EXPECT_EQ(places.k.strides, (RowStrides{24, 8, 24}));
-  EXPECT_EQ(places.o.strides, places.q.strides);
+  const TensorSlices slices(small(), TensorLayout::kBhsd);
+  EXPECT_EQ(slices.elements, (std::vector<std::size_t>{96, 48, 48}));
+  EXPECT_EQ(slices.q.strides, (RowStrides{48, 8, 24}));
+  EXPECT_EQ(slices.k.strides, (RowStrides{24, 8, 24}));
+  EXPECT_EQ(slices.o.strides, slices.q.strides);
 }
 
 TEST(TensorLayoutTest, HasSlicesOfOneTensorWhenPacked) {
-  const TensorPlaces places(small(), TensorLayout::kQkvPacked);
-  EXPECT_EQ(places.elements, (std::vector<std::size_t>{192}));
-  EXPECT_EQ(places.q.first, 0);
-  EXPECT_EQ(places.k.first, 16);
-  EXPECT_EQ(places.v.first, 24);
-  for (const TensorPlace* place : {&places.q, &places.k, &places.v}) {
-    EXPECT_EQ(place->memory, 0u);
-    EXPECT_EQ(place->strides, (RowStrides{96, 32, 8}));
+  const TensorSlices slices(small(), TensorLayout::kQkvPacked);
+  EXPECT_EQ(slices.elements, (std::vector<std::size_t>{192}));
+  EXPECT_EQ(slices.q.offset, 0);
+  EXPECT_EQ(slices.k.offset, 16);
+  EXPECT_EQ(slices.v.offset, 24);
+  for (const TensorSlice* slice : {&slices.q, &slices.k, &slices.v}) {
+    EXPECT_EQ(slice->buffer, 0u);
+    EXPECT_EQ(slice->strides, (RowStrides{96, 32, 8}));
   }
-  EXPECT_EQ(places.o.strides, (RowStrides{48, 16, 8}));
+  EXPECT_EQ(slices.o.strides, (RowStrides{48, 16, 8}));
 }
 
 TEST(TensorLayoutTest, PacksKeysAloneIfRowsAreFewer) {
   Problem problem = small();
   problem.seqlen_q = 1;
-  const TensorPlaces places(problem, TensorLayout::kQkvPacked);
-  EXPECT_EQ(places.elements, (std::vector<std::size_t>{32, 96}));
-  EXPECT_EQ(places.q.memory, 0u);
-  EXPECT_EQ(places.k.memory, 1u);
-  EXPECT_EQ(places.v.first, 8);
-  EXPECT_EQ(places.v.strides, (RowStrides{48, 16, 8}));
+  const TensorSlices slices(problem, TensorLayout::kQkvPacked);
+  EXPECT_EQ(slices.elements, (std::vector<std::size_t>{32, 96}));
+  EXPECT_EQ(slices.q.buffer, 0u);
+  EXPECT_EQ(slices.k.buffer, 1u);
+  EXPECT_EQ(slices.v.offset, 8);
+  EXPECT_EQ(slices.v.strides, (RowStrides{48, 16, 8}));
 }
 
 TEST(TensorLayoutTest, KeepsEveryElementOnce) {
   const std::vector<Half> q = numbered(96, 0), k = numbered(48, 96), v = numbered(48, 144);
   for (const auto layout : {TensorLayout::kBshd, TensorLayout::kBhsd, TensorLayout::kQkvPacked}) {
-    const TensorPlaces places(small(), layout);
-    std::vector<std::vector<Half>> memories = memories_of(places, q, k, v);
-    const auto loaded = [&](const TensorPlace& place) {
-      return bits_of(contiguous_copy(place.in(memories[place.memory].data()), place.shape));
+    const TensorSlices slices(small(), layout);
+    std::vector<std::vector<Half>> buffers = buffers_of(slices, q, k, v);
+    const auto loaded = [&](const TensorSlice& slice) {
+      return bits_of(contiguous_copy(slice.in(buffers[slice.buffer].data()), slice.shape));
     };
-    EXPECT_EQ(loaded(places.q), bits_of(q)) << name_of(layout);
-    EXPECT_EQ(loaded(places.k), bits_of(k)) << name_of(layout);
-    EXPECT_EQ(loaded(places.v), bits_of(v)) << name_of(layout);
+    EXPECT_EQ(loaded(slices.q), bits_of(q)) << name_of(layout);
+    EXPECT_EQ(loaded(slices.k), bits_of(k)) << name_of(layout);
+    EXPECT_EQ(loaded(slices.v), bits_of(v)) << name_of(layout);
     std::vector<std::uint16_t> all;
-    for (const auto& memory : memories) {
-      for (const Half value : memory) all.push_back(value.bits);
+    for (const auto& buffer : buffers) {
+      for (const Half value : buffer) all.push_back(value.bits);
     }
     std::ranges::sort(all);
     std::vector<std::uint16_t> each_once(192);

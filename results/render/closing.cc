@@ -56,7 +56,10 @@ std::string error_clause(const FastestKernel& fastest) {
 }
 
 std::string pass_suffix(const FastestKernel& fastest, bool names_pass) {
-  const std::string type = fastest.element == ElementType::kBf16 ? " in bf16" : "";
+  std::string type = fastest.element == ElementType::kBf16 ? " in bf16" : "";
+  if (fastest.layout != TensorLayout::kBshd) {
+    type += fmt::format(", layout {}", name_of(fastest.layout));
+  }
   return (names_pass ? fmt::format(" for {}", name_of(fastest.pass)) : "") + type;
 }
 
@@ -144,7 +147,7 @@ std::string evidence_of(const FastestKernel& fastest, const std::string& device,
 std::string next_command(const RunRecord& run) {
   if (run.cases.empty() || run.cases.back().problem.layer) return "";
   const CaseProblem& problem = run.cases.back().problem;
-  // advise compares kernels over contiguous tensors of fp16.
+  // advise compares kernels in fp16 and in the default layout.
   if (problem.element != ElementType::kFp16 || problem.layout != TensorLayout::kBshd) return "";
   return fmt::format("Your own shape: sparkbench advise {}{}\n", shape_flags(problem),
                      problem.pass == Pass::kForward ? "" : " --train");

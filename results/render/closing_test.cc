@@ -161,6 +161,18 @@ TEST(Closing, DoubtsARunThatWasStopped) {
             std::string::npos);
 }
 
+TEST(Closing, RecommendsForEachTypeAndLayout) {
+  std::vector<CaseRecord> cases = {timed_case("a", 1),   timed_case("b", 2), timed_case("a", 1),
+                                   timed_case("b", 0.5), timed_case("a", 1), timed_case("b", 0.2)};
+  for (CaseRecord* record : {&cases[2], &cases[3]}) record->problem.element = ElementType::kBf16;
+  for (CaseRecord* record : {&cases[4], &cases[5]}) record->problem.layout = TensorLayout::kBhsd;
+  const std::string text = closing_of(cases);
+  for (const char* const line : {"Use a: ", "Use b in bf16: ", "Use b, layout bhsd: "}) {
+    EXPECT_NE(text.find(line), std::string::npos) << text;
+  }
+  EXPECT_EQ(text.find("advise"), std::string::npos) << text;
+}
+
 TEST(Closing, RecommendsForEachPass) {
   std::vector<CaseRecord> cases = {timed_case("a", 1), timed_case("b", 1)};
   cases[1].problem.pass = Pass::kBackward;

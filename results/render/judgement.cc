@@ -130,11 +130,11 @@ std::vector<Judgement::Speed> speeds_of(const RunRecord& run, const Cases& cases
     std::vector<Judgement::Rival> rivals = rivals_of(run, *record);
     if (rivals.empty()) continue;
     const CaseProblem& problem = record->problem;
-    speeds.push_back({std::string(name_of(problem.pass)), std::string(name_of(problem.element)),
-                      text_of_value(find_axis("mask").access.get(problem)), problem.head_dim,
-                      problem.seqlen_q, record->time_ms->median, record->tflops,
-                      record->memory_bytes->peak.value_or(record->memory_bytes->predicted),
-                      std::move(rivals)});
+    speeds.push_back(
+        {std::string(name_of(problem.pass)), std::string(name_of(problem.element)),
+         std::string(name_of(problem.layout)), text_of_value(find_axis("mask").access.get(problem)),
+         problem.head_dim, problem.seqlen_q, record->time_ms->median, record->tflops,
+         record->memory_bytes->peak.value_or(record->memory_bytes->predicted), std::move(rivals)});
   }
   return speeds;
 }

@@ -45,7 +45,7 @@ struct Judgement {
     double time_ms = 0;
   };
   struct Speed {
-    std::string pass, dtype, mask;
+    std::string pass, dtype, layout, mask;
     int head_dim = 0, seqlen = 0;
     double time_ms = 0;
     std::optional<double> tflops;

@@ -35,6 +35,7 @@ Json speed_json(const Judgement::Speed& speed) {
   }
   return {{"pass", speed.pass},
           {"dtype", speed.dtype},
+          {"layout", speed.layout},
           {"head_dim", speed.head_dim},
           {"seqlen", speed.seqlen},
           {"mask", speed.mask},

@@ -65,7 +65,7 @@ std::string speed_rows(const Judgement& judgement) {
   if (judgement.speeds.empty()) return "";
   std::string table =
       "<div class=\"wide\"><table>\n<thead><tr><th class=\"text\">pass</th><th "
-      "class=\"text\">dtype</th>"
+      "class=\"text\">dtype</th><th class=\"text\">layout</th>"
       "<th>head_dim</th>"
       "<th>seqlen</th><th class=\"text\">mask</th><th>ms</th><th>TFLOP/s</th><th>memory</th>"
       "<th class=\"text\">beside, ms (and how many times as long this one "
@@ -73,10 +73,11 @@ std::string speed_rows(const Judgement& judgement) {
       "<tbody>\n";
   for (const Judgement::Speed& speed : judgement.speeds) {
     table += fmt::format(
-        "<tr><td class=\"text\">{}</td><td class=\"text\">{}</td><td>{}</td><td>{}</td>"
+        "<tr><td class=\"text\">{}</td><td class=\"text\">{}</td><td class=\"text\">{}</td>"
+        "<td>{}</td><td>{}</td>"
         "<td class=\"text\">{}</td><td>{}</td>"
         "<td>{}</td><td>{}</td><td class=\"text\">{}</td></tr>\n",
-        speed.pass, speed.dtype, speed.head_dim, speed.seqlen, shown(speed.mask),
+        speed.pass, speed.dtype, speed.layout, speed.head_dim, speed.seqlen, shown(speed.mask),
         significant(speed.time_ms, 3), speed.tflops ? significant(*speed.tflops, 3) : "-",
         format_memory(speed.memory_bytes), beside_text(speed));
   }

@@ -96,9 +96,10 @@ std::string skipped_text(const std::vector<SkipReason>& reasons) {
 std::string speed_table(const std::vector<Judgement::Speed>& speeds, const TableView& view) {
   if (speeds.empty()) return "";
   std::vector<TextColumn> columns = {
-      {"pass", {}, false}, {"dtype", {}, false}, {"head\ndim", {}},
-      {"seqlen", {}},      {"mask", {}},         {"ms", {}},
-      {"TFLOP/s", {}},     {"memory", {}},       {"beside", {}, false}};
+      {"pass", {}, false},  {"dtype", {}, false}, {"layout", {}, false},
+      {"head\ndim", {}},    {"seqlen", {}},       {"mask", {}},
+      {"ms", {}},           {"TFLOP/s", {}},      {"memory", {}},
+      {"beside", {}, false}};
   for (const Judgement::Speed& speed : speeds) {
     std::string beside;
     for (const auto& [kernel, time_ms] : speed.beside) {
@@ -106,6 +107,7 @@ std::string speed_table(const std::vector<Judgement::Speed>& speeds, const Table
     }
     const std::string cells[] = {speed.pass,
                                  speed.dtype,
+                                 speed.layout,
                                  std::to_string(speed.head_dim),
                                  std::to_string(speed.seqlen),
                                  speed.mask,

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <set>
+#include <tuple>
 
 #include "results/record/case_id.h"
 #include "results/study/kernel_statistics.h"
@@ -286,6 +287,7 @@ std::optional<FastestKernel> fastest_of(const std::vector<CaseRecord>& cases, co
   if (cases.empty()) return std::nullopt;
   FastestKernel fastest{.pass = cases.front().problem.pass,
                         .element = cases.front().problem.element,
+                        .layout = cases.front().problem.layout,
                         .is_measured = is_measured};
   const std::vector<KernelTimes> kernels = times_by_kernel(cases, run.method, is_measured);
   if (kernels.empty()) {
@@ -321,17 +323,15 @@ std::optional<FastestKernel> fastest_of(const std::vector<CaseRecord>& cases, co
 }  // namespace
 
 std::vector<FastestKernel> find_fastest(const RunRecord& run) {
+  std::map<std::tuple<TensorLayout, ElementType, Pass>, std::vector<CaseRecord>> groups;
+  for (const CaseRecord& record : run.cases) {
+    const CaseProblem& problem = record.problem;
+    groups[{problem.layout, problem.element, problem.pass}].push_back(record);
+  }
   std::vector<FastestKernel> found;
-  for (const ElementType element : {ElementType::kFp16, ElementType::kBf16}) {
-    for (const Pass pass : {Pass::kForward, Pass::kBackward, Pass::kForwardBackward}) {
-      std::vector<CaseRecord> cases;
-      std::copy_if(run.cases.begin(), run.cases.end(), std::back_inserter(cases),
-                   [&](const CaseRecord& record) {
-                     return record.problem.pass == pass && record.problem.element == element;
-                   });
-      const bool is_measured = std::any_of(cases.begin(), cases.end(), is_measured_case);
-      if (auto fastest = fastest_of(cases, run, is_measured)) found.push_back(*fastest);
-    }
+  for (const auto& [key, cases] : groups) {
+    const bool is_measured = std::any_of(cases.begin(), cases.end(), is_measured_case);
+    if (auto fastest = fastest_of(cases, run, is_measured)) found.push_back(*fastest);
   }
   return found;
 }

@@ -39,6 +39,7 @@ struct FastestKernel {
   std::string kernel;
   Pass pass = Pass::kForward;
   ElementType element = ElementType::kFp16;
+  TensorLayout layout = TensorLayout::kBshd;
   bool is_baseline = false;  // the fastest is the unfused computation
   bool is_measured = false;
   bool nothing_ran = false;           // no case ran: times are predicted, no result was checked
@@ -55,13 +56,13 @@ struct FastestKernel {
   std::optional<LayerErrorMean> layer_error;  // for layers instead
 };
 
-/// One for each element type and pass that has a case with a time or, if no correct case has one, a
-/// prediction. A kernel is correct if none of its cases of that type and pass is incorrect or
-/// failed. Unverified and only predicted cases do not count, unless no case of the run was
-/// attempted. The result is the fastest correct kernel by the geometric mean over the problems that
-/// all share. A kernel on less than half as many problems as another is not compared. No kernel is
-/// named if nothing was verified, no problem is shared, or the run was stopped before two kernels
-/// had a result.
+/// One for each layout, element type and pass that has a case with a time or, if no correct case
+/// has one, a prediction. A kernel is correct if none of its cases of that type and pass is
+/// incorrect or failed. Unverified and only predicted cases do not count, unless no case of the run
+/// was attempted. The result is the fastest correct kernel by the geometric mean over the problems
+/// that all share. A kernel on less than half as many problems as another is not compared. No
+/// kernel is named if nothing was verified, no problem is shared, or the run was stopped before two
+/// kernels had a result.
 std::vector<FastestKernel> find_fastest(const RunRecord& run);
 
 }  // namespace sparkbench

@@ -38,14 +38,33 @@ class Prepared:
         problem, framework = self.problem, self.framework
         self.forward_names = arguments_of(self.forward)
         self.backward_names = arguments_of(self.backward) if self.backward else set()
-        shapes = (problem.q_shape, problem.k_shape, problem.k_shape)
         plan = self.new_plan()
         lengths = [None, None]
         if problem.is_varlen:
             lengths = [self._offsets(cu) for cu in (problem.cu_seqlens_q, problem.cu_seqlens_k)]
-        plan.run_forward(*(framework.draw(shape, problem) for shape in shapes), *lengths)
+        plan.run_forward(*self._draw_qkv(), *lengths)
         if problem.has_backward:
-            plan.run_backward(framework.draw(problem.q_shape, problem))
+            plan.run_backward(self._draw(problem.q_shape))
+
+    def _draw(self, shape):
+        """A random tensor, with heads before rows in memory for bhsd: compilers and tuners look at the
+        strides."""
+        if self.problem.layout != "bhsd":
+            return self.framework.draw(shape, self.problem)
+        *batch, rows, heads, dim = shape
+        return self.framework.draw((*batch, heads, rows, dim), self.problem).swapaxes(-3, -2)
+
+    def _draw_qkv(self):
+        problem = self.problem
+        q, k = problem.q_shape, problem.k_shape
+        if problem.layout != "qkv-packed":
+            return [self._draw(shape) for shape in (q, k, k)]
+        has_q = q[-3] == k[-3]
+        counts = [problem.heads if has_q else 0, problem.heads_k, problem.heads_k]
+        packed = self._draw((*k[:-2], sum(counts), k[-1]))
+        ends = [sum(counts[: i + 1]) for i in range(3)]
+        slices = [packed[..., end - count : end, :] for count, end in zip(counts, ends)]
+        return [slices[0] if has_q else self._draw(q), *slices[1:]]
 
     def _offsets(self, numbers):
         """On the problem's device."""
