@@ -67,9 +67,15 @@ class ReadyLayer {
         layer_(shape_of(on.work, variant.rest), on.work.problem, options.pass, on.data.weights(),
                on.library, on.stream.get()),
         attention_(variant.attention.prepare(
-            {on.work.problem, {}, options, layer_.attention_tensors(),
+            {on.work.problem,
+             {},
+             options,
+             layer_.attention_tensors(),
              pass_ == Pass::kForward ? BackwardTensors{} : layer_.attention_gradients(),
-             offsets_.lengths(), on.stream.get(), on.cublas, allocate_for_candidate,
+             offsets_.lengths(),
+             on.stream.get(),
+             on.cublas,
+             allocate_for_candidate,
              upload_for_candidate})) {
     layer_.set_attention(attention_.forward, attention_.backward);
     layer_.poison();

@@ -182,7 +182,10 @@ TEST_F(PluginKernelTest, IsAskedForTheTypesThatItTakes) {
   EXPECT_EQ(kernel_with(table).supports(problem_, Pass::kForward).why_not,
             "fake does not compute in fp16");
   fake.workspace_bytes = 1000;
-  EXPECT_EQ(kernel_with(table).workspace_bytes(problem_, Pass::kForward, false), 1000u);
+  of_case.layout = TensorLayout::kQkvPacked;
+  EXPECT_EQ(kernel_with(table).case_workspace_bytes(of_case, false), 1000u);
+  EXPECT_EQ(fake.problem.layout, SPARKBENCH_QKV_PACKED);
+  EXPECT_EQ(kernel_with(table).workspace_bytes(problem_, Pass::kForward, false), 0u);
   table.accumulator = SPARKBENCH_ACC_FP16;
   EXPECT_EQ(kernel_with(table).supports_case(of_case).why_not,
             "fake accumulates in fp16, and no tensor core does so for bf16");

@@ -58,7 +58,7 @@ std::string error_clause(const FastestKernel& fastest) {
 std::string pass_suffix(const FastestKernel& fastest, bool names_pass) {
   std::string type = fastest.element == ElementType::kBf16 ? " in bf16" : "";
   if (fastest.layout != TensorLayout::kBshd) {
-    type += fmt::format(", layout {}", name_of(fastest.layout));
+    type += fmt::format("{} {}", type.empty() ? " in" : ",", name_of(fastest.layout));
   }
   return (names_pass ? fmt::format(" for {}", name_of(fastest.pass)) : "") + type;
 }

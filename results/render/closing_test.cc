@@ -167,7 +167,8 @@ TEST(Closing, RecommendsForEachTypeAndLayout) {
   for (CaseRecord* record : {&cases[2], &cases[3]}) record->problem.element = ElementType::kBf16;
   for (CaseRecord* record : {&cases[4], &cases[5]}) record->problem.layout = TensorLayout::kBhsd;
   const std::string text = closing_of(cases);
-  for (const char* const line : {"Use a: ", "Use b in bf16: ", "Use b, layout bhsd: "}) {
+  for (const char* const line :
+       {"Use a for fwd: ", "Use b for fwd in bf16: ", "Use b for fwd in bhsd: "}) {
     EXPECT_NE(text.find(line), std::string::npos) << text;
   }
   EXPECT_EQ(text.find("advise"), std::string::npos) << text;
