@@ -26,13 +26,13 @@ struct Index {
   std::int64_t b, row, h, d;
 };
 
-/// Of element i of a contiguous tensor.
+/// The index of the element that a contiguous tensor has as its i-th.
 __device__ Index index_of(std::int64_t i, const RowShape& shape) {
   const std::int64_t row = i / shape.dim, token = row / shape.heads;
   return {token / shape.rows, token % shape.rows, row % shape.heads, i % shape.dim};
 }
 
-/// Of the element of the other tensor.
+/// The index of the element of the other tensor that the variant puts at i.
 __device__ Index shifted(Index i, const RowShape& shape, const Variant& variant) {
   i.b = (i.b + variant.batch) % shape.batch;
   i.h = (i.h + variant.heads) % shape.heads;

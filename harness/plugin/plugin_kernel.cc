@@ -83,7 +83,7 @@ class HostRun {
   const std::string& violation() const { return violation_; }
 
  private:
-  /// Of the outputs, with elements behind each that nobody may write.
+  /// The outputs, each with elements behind it that nobody may write.
   struct Buffers {
     std::vector<Half> o;
     std::vector<float> lse;
