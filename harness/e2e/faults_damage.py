@@ -16,7 +16,6 @@ import resource
 import shutil
 import sys
 import tempfile
-from pathlib import Path
 
 from faults_tools import Study
 

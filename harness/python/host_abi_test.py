@@ -14,7 +14,7 @@ FOLDER = pathlib.Path(__file__).resolve().parent
 if str(FOLDER) not in sys.path:
     sys.path.insert(0, str(FOLDER))
 
-from sparkbench import Problem, _abi, _items, _kernel, _memory, _problem, _table, kernel  # noqa: E402
+from sparkbench import Problem, _abi, _items, _memory, _problem, _table, kernel  # noqa: E402
 
 HEADERS = (FOLDER.parent / "plugin" / "sparkbench_kernel.h", FOLDER / "sparkbench_host.h")
 

@@ -14,8 +14,6 @@ class GpuClock {
   /// Measures the resolution of the timer: 32 ns on some GPUs, a microsecond on others.
   explicit GpuClock(int sm_count);
 
-  double timer_step_ns() const { return timer_step_ns_; }
-
   /// All enqueue work on the stream: reset() before a pair of start() and stop().
   void reset(const CudaStream& stream);
   void start(const CudaStream& stream);

@@ -96,7 +96,6 @@ class NestedTest(unittest.TestCase):
 
     def test_what_is_not_served_is_pytorchs_and_told(self):
         q, k, v = (tensor.detach() for tensor in (self.q, self.k, self.v))
-        same = [nested(tensor, self.begins) for tensor in (q, k, v)]
         single = [nested(tensor.float(), self.begins) for tensor in (q, k, v)]
         other = [nested(q, self.begins), nested(k, offsets()), nested(v, offsets())]
         narrow = [nested(tensor[..., :36], self.begins) for tensor in (q, k, v)]

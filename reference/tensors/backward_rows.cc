@@ -12,11 +12,6 @@ GradientRows all_gradient_rows(const Problem& problem) {
   return {all_rows_of<QueryRow>(query_shape(problem)), all_rows_of<KeyRow>(key_shape(problem))};
 }
 
-GradientRows sample_gradient_rows(const Problem& problem, std::size_t count) {
-  return {sample_rows_of<QueryRow>(query_shape(problem), count),
-          sample_rows_of<KeyRow>(key_shape(problem), count)};
-}
-
 HalfGradients gather_gradients(const Problem& problem, const GradientTensors& tensors,
                                const GradientRows& rows) {
   tensors.dq.check("dq", query_shape(problem));

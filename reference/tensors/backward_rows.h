@@ -40,9 +40,6 @@ struct GradientRows {
 /// Every row of every gradient.
 GradientRows all_gradient_rows(const Problem& problem);
 
-/// At most `count` rows of dQ and at most `count` rows of dK and dV, spread as sample_rows_of does.
-GradientRows sample_gradient_rows(const Problem& problem, std::size_t count);
-
 /// The requested rows: dq [rows.dq, head_dim], dk and dv [rows.dkv, head_dim].
 template <class T>
 struct Gradients {

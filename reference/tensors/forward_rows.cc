@@ -6,10 +6,6 @@ std::vector<QueryRow> all_rows(const Problem& problem) {
   return all_rows_of<QueryRow>(query_shape(problem));
 }
 
-std::vector<QueryRow> sample_rows(const Problem& problem, std::size_t count) {
-  return sample_rows_of<QueryRow>(query_shape(problem), count);
-}
-
 ForwardRows gather_rows(const Problem& problem, const HostTensor& o, std::span<const float> lse,
                         std::span<const QueryRow> rows) {
   o.check("o", query_shape(problem));
@@ -18,13 +14,6 @@ ForwardRows gather_rows(const Problem& problem, const HostTensor& o, std::span<c
   gathered.lse.reserve(rows.size());
   for (const QueryRow& r : rows) gathered.lse.push_back(lse[r.lse_index(problem)]);
   return gathered;
-}
-
-std::array<int, 4> element_position(const Problem& problem, std::span<const QueryRow> rows,
-                                    std::size_t index) {
-  const auto head_dim = static_cast<std::size_t>(problem.head_dim);
-  const QueryRow& r = rows[index / head_dim];
-  return {r.batch, r.row, r.head, static_cast<int>(index % head_dim)};
 }
 
 void check_forward(const Problem& problem, const ForwardInputs& inputs,

@@ -1,8 +1,6 @@
 // The interface of every CPU reference of the forward pass: inputs and requested query rows.
 #pragma once
 
-#include <array>
-#include <cstddef>
 #include <span>
 #include <vector>
 
@@ -28,17 +26,10 @@ struct ForwardRows {
 /// Every row of the problem, in ascending order.
 std::vector<QueryRow> all_rows(const Problem& problem);
 
-/// At most `count` rows spread over the problem as sample_rows_of does.
-std::vector<QueryRow> sample_rows(const Problem& problem, std::size_t count);
-
 /// The requested rows of a whole O [batch, seqlen_q, heads, head_dim] and LSE [batch, heads,
 /// seqlen_q].
 ForwardRows gather_rows(const Problem& problem, const HostTensor& o, std::span<const float> lse,
                         std::span<const QueryRow> rows);
-
-/// The position in O of element `index` of [rows, head_dim]: {batch, row, head, dim}.
-std::array<int, 4> element_position(const Problem& problem, std::span<const QueryRow> rows,
-                                    std::size_t index);
 
 /// Throws std::invalid_argument unless the inputs have the problem's sizes and `rows` is strictly
 /// ascending by (batch, head, row) and inside the problem.

@@ -26,21 +26,6 @@ TEST(AllRows, FollowTheOrderOfLse) {
   EXPECT_EQ(rows[17], (QueryRow{1, 0, 2}));
 }
 
-TEST(SampleRows, AscendAndHaveTheAskedNumberAndRepeat) {
-  Problem problem = two_by_three_heads();
-  problem.seqlen_q = 1000;
-  const auto rows = sample_rows(problem, 100);
-  ASSERT_EQ(rows.size(), 100u);
-  for (std::size_t i = 1; i < rows.size(); ++i) EXPECT_LT(rows[i - 1], rows[i]);
-  EXPECT_EQ(rows, sample_rows(problem, 100));
-}
-
-TEST(SampleRows, AreAllRowsWhenThereAreNoMore) {
-  const Problem problem = two_by_three_heads();
-  EXPECT_EQ(sample_rows(problem, 30), all_rows(problem));
-  EXPECT_EQ(sample_rows(problem, 31), all_rows(problem));
-}
-
 TEST(GatherRows, TakesRowsOutOfTheInterleavedLayout) {
   const Problem problem = two_by_three_heads();
   std::vector<Half> o(problem.q_elements());
@@ -54,7 +39,6 @@ TEST(GatherRows, TakesRowsOutOfTheInterleavedLayout) {
   EXPECT_EQ(gathered.o[1].bits, 27);
   EXPECT_EQ(gathered.o[2].bits, 52);
   EXPECT_EQ(gathered.lse, (std::vector<float>{9.0f, 28.0f}));
-  EXPECT_EQ(element_position(problem, rows, 3), (std::array<int, 4>{1, 3, 2, 1}));
 }
 
 TEST(CheckForward, NamesWhatIsWrong) {

@@ -5,8 +5,6 @@
 #include <stdexcept>
 #include <string>
 
-#include "kernels/base/philox.h"
-
 namespace sparkbench {
 namespace {
 
@@ -63,21 +61,6 @@ std::vector<Row> all_rows_of(const TensorShape& shape) {
 }
 
 template <class Row>
-std::vector<Row> sample_rows_of(const TensorShape& shape, std::size_t count) {
-  const std::size_t total = shape.rows();
-  if (count >= total) return all_rows_of<Row>(shape);
-  std::vector<Row> rows(count);
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::size_t begin = total * i / count;
-    const std::size_t end = total * (i + 1) / count;
-    const PhiloxBlock random =
-        philox4x32<10>({{static_cast<std::uint32_t>(i), 0, 0, 0}}, PhiloxKey{0, 0});
-    rows[i] = row_at<Row>(shape, begin + random.word[0] % (end - begin));
-  }
-  return rows;
-}
-
-template <class Row>
 std::vector<Half> gather_rows_of(const HostTensor& tensor, const TensorShape& shape,
                                  std::span<const Row> rows) {
   std::vector<Half> gathered;
@@ -123,8 +106,6 @@ void check_size(const char* name, std::size_t size, std::size_t expected) {
 
 template std::vector<QueryRow> all_rows_of(const TensorShape&);
 template std::vector<KeyRow> all_rows_of(const TensorShape&);
-template std::vector<QueryRow> sample_rows_of(const TensorShape&, std::size_t);
-template std::vector<KeyRow> sample_rows_of(const TensorShape&, std::size_t);
 template std::vector<Half> gather_rows_of(const HostTensor&, const TensorShape&,
                                           std::span<const QueryRow>);
 template std::vector<Half> gather_rows_of(const HostTensor&, const TensorShape&,

@@ -72,11 +72,6 @@ int sequence_of_token(const TensorShape& shape, std::size_t token);
 template <class Row>
 std::vector<Row> all_rows_of(const TensorShape& shape);
 
-/// `count` rows spread evenly over the tensor: one at random in each of `count` equal stretches of
-/// all_rows_of(), from a fixed seed. All rows if there are no more.
-template <class Row>
-std::vector<Row> sample_rows_of(const TensorShape& shape, std::size_t count);
-
 /// [rows, head_dim] out of a whole tensor.
 template <class Row>
 std::vector<Half> gather_rows_of(const HostTensor& tensor, const TensorShape& shape,

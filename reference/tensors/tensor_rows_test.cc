@@ -10,7 +10,7 @@
 namespace sparkbench {
 namespace {
 
-constexpr TensorShape kShape = {/*batch=*/2, /*seqlen=*/4, /*heads=*/3, /*head_dim=*/2};
+constexpr TensorShape kRowsShape = {/*batch=*/2, /*seqlen=*/4, /*heads=*/3, /*head_dim=*/2};
 
 /// Element i is i.
 std::vector<Half> counted() {
@@ -22,17 +22,17 @@ std::vector<Half> counted() {
 TEST(RowOf, LiesWhereTheInterleavedLayoutPutsIt) {
   const std::vector<Half> tensor = counted();
   // Element (b, s, h, d) is at ((b * 4 + s) * 3 + h) * 2 + d.
-  const auto row = row_of(tensor, kShape, KeyRow{1, 2, 3});
+  const auto row = row_of(tensor, kRowsShape, KeyRow{1, 2, 3});
   ASSERT_EQ(row.size(), 2u);
   EXPECT_EQ(row[0].bits, 46);
-  EXPECT_EQ(row_of(tensor, kShape, QueryRow{0, 1, 2})[1].bits, 15);
+  EXPECT_EQ(row_of(tensor, kRowsShape, QueryRow{0, 1, 2})[1].bits, 15);
 }
 
 TEST(GatherRowsOf, ReadsEveryLayoutInPlace) {
   const std::vector<KeyRow> rows = {{0, 1, 2}, {1, 2, 3}};
   for (const TestLayout layout : kTestLayouts) {
-    const LaidOutTensor tensor(counted(), kShape, layout);
-    const auto gathered = gather_rows_of<KeyRow>(tensor.tensor(), kShape, rows);
+    const LaidOutTensor tensor(counted(), kRowsShape, layout);
+    const auto gathered = gather_rows_of<KeyRow>(tensor.tensor(), kRowsShape, rows);
     ASSERT_EQ(gathered.size(), 4u);
     const int want[] = {14, 15, 46, 47};
     for (std::size_t i = 0; i < 4; ++i) EXPECT_EQ(gathered[i].bits, want[i]) << name_of(layout);
@@ -65,16 +65,10 @@ TEST(VisibleTo, IsEmptyAtZeroWhereThereIsNothing) {
 }
 
 TEST(AllRowsOf, AreEveryRowAscending) {
-  const auto rows = all_rows_of<KeyRow>(kShape);
+  const auto rows = all_rows_of<KeyRow>(kRowsShape);
   ASSERT_EQ(rows.size(), 24u);
   for (std::size_t i = 1; i < rows.size(); ++i) EXPECT_LT(rows[i - 1], rows[i]);
   EXPECT_EQ(rows[13], (KeyRow{1, 0, 1}));
-}
-
-TEST(SampleRowsOf, HoldOneRowOfEachEqualStretch) {
-  const auto rows = sample_rows_of<KeyRow>({1, 400, 1, 8}, 100);
-  ASSERT_EQ(rows.size(), 100u);
-  for (int i = 0; i < 100; ++i) EXPECT_EQ(rows[static_cast<std::size_t>(i)].row / 4, i);
 }
 
 TEST(SplitByHead, CutsAtHeadsAndAtTheLargestRun) {
@@ -89,7 +83,7 @@ TEST(SplitByHead, CutsAtHeadsAndAtTheLargestRun) {
 }
 
 TEST(CheckRows, RefuseRowsOutsideAndOutOfOrder) {
-  const auto check = [](std::vector<KeyRow> rows) { check_rows<KeyRow>(kShape, rows); };
+  const auto check = [](std::vector<KeyRow> rows) { check_rows<KeyRow>(kRowsShape, rows); };
   EXPECT_NO_THROW(check({{0, 0, 0}, {1, 2, 3}}));
   EXPECT_THROW(check({{0, 0, 4}}), std::invalid_argument);
   EXPECT_THROW(check({{0, 3, 0}}), std::invalid_argument);

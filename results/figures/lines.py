@@ -7,7 +7,6 @@ from figures.panels import Panels, series_label, short_length
 from figures.sheet import Sheet
 
 ERROR_LABELS = {"rel_l1": "rel_l1 [%]", "rel_l2": "rel_l2 [%]", "max_abs": "largest |error|"}
-MIB = 1 << 20
 UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB")
 ALIKE = 0.01  # of the larger value: lines that differ by less everywhere coincide
 DASH = 6.0  # points of each colour if lines coincide

@@ -18,8 +18,6 @@ namespace sparkbench {
 /// 21 bits, the lowest first: 4 stall, 1 yield, 3 write scoreboard, 3 read scoreboard, 6 wait mask,
 /// 4 reuse flags.
 struct ControlBits {
-  static constexpr int kNoScoreboard = 7;
-
   std::uint8_t stall = 0;            // cycles until the warp's next instruction, at least 1
   bool prefers_this_warp = false;    // else the scheduler turns to another one
   std::uint8_t write = 7, read = 7;  // scoreboards that it holds until results and sources are done

@@ -35,7 +35,7 @@ class Prepared:
         return Plan(self)
 
     def _first_call(self):
-        problem, framework = self.problem, self.framework
+        problem = self.problem
         self.forward_names = arguments_of(self.forward)
         self.backward_names = arguments_of(self.backward) if self.backward else set()
         plan = self.new_plan()

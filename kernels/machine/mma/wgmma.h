@@ -28,7 +28,6 @@ namespace sparkbench::wgmma {
 inline constexpr int kM = 64, kK = 16;
 inline constexpr int kWarps = 4;  // of a warpgroup
 inline constexpr int kWarpM = kM / kWarps;
-inline constexpr int kAtomBytes = 1024;  // what a tile is aligned to
 
 /// The descriptor of the operand at `address` of shared memory, a multiple of 16. A K-major operand
 /// ignores `leading_bytes`.

@@ -1,8 +1,6 @@
 #include "kernels/mask/pattern/pattern.h"
 
 #include <algorithm>
-#include <bit>
-#include <numeric>
 #include <stdexcept>
 #include <string>
 
@@ -37,31 +35,6 @@ std::uint64_t grid_word(const Grid& grid, int q, int first_position) {
   return word;
 }
 
-void require_same_rows_and_keys(const Pattern& a, const Pattern& b) {
-  if (a.seqlen_q == b.seqlen_q && a.seqlen_k == b.seqlen_k && a.row_at == b.row_at &&
-      a.key_at == b.key_at) {
-    return;
-  }
-  const auto lengths = [](const Pattern& pattern) {
-    return std::to_string(pattern.seqlen_q) + " x " + std::to_string(pattern.seqlen_k);
-  };
-  throw std::invalid_argument("patterns of " + lengths(a) + " and of " + lengths(b) +
-                              " do not join; allowed: of the same lengths");
-}
-
-/// Joins the unions of each head.
-template <class Join>
-Pattern join_heads(const Pattern& a, const Pattern& b, const Join& join) {
-  require_same_rows_and_keys(a, b);
-  Pattern joined = a;
-  joined.unions.clear();
-  const std::size_t heads = std::lcm(a.unions.size(), b.unions.size());
-  for (std::size_t head = 0; head < heads; ++head) {
-    joined.unions.push_back(join(a.terms(static_cast<int>(head)), b.terms(static_cast<int>(head))));
-  }
-  return joined;
-}
-
 }  // namespace
 
 Pattern empty_pattern(int seqlen_q, int seqlen_k) {
@@ -86,16 +59,6 @@ bool sees(const Pattern& pattern, int head, int row, int key) {
   const std::vector<Term>& terms = pattern.terms(head);
   return std::any_of(terms.begin(), terms.end(),
                      [&](const Term& term) { return sees(pattern, term, row, key); });
-}
-
-bool is_taken_by(const Pattern& pattern, int head, std::size_t term, int row, int key) {
-  const std::vector<Term>& terms = pattern.terms(head);
-  if (!sees(pattern, terms[term], row, key)) return false;
-  for (std::uint64_t left = terms[term].hidden_by; left != 0; left &= left - 1) {
-    const auto other = static_cast<std::size_t>(std::countr_zero(left));
-    if (sees(pattern, terms[other], row, key)) return false;
-  }
-  return true;
 }
 
 std::uint64_t key_word(const Pattern& pattern, const Term& term, int row, int first) {
@@ -152,31 +115,6 @@ Term both(const Term& a, const Term& b) {
   if (b.bits != nullptr) joined.bits = a.bits ? both(*a.bits, *b.bits) : b.bits;
   if (b.where != nullptr) joined.where = a.where ? both(*a.where, *b.where) : b.where;
   return joined;
-}
-
-Pattern both(const Pattern& a, const Pattern& b) {
-  return join_heads(a, b, [](const std::vector<Term>& ones, const std::vector<Term>& others) {
-    std::vector<Term> joined;
-    for (const Term& one : ones) {
-      for (const Term& other : others) {
-        if (!can_be_both(one, other)) {
-          throw std::invalid_argument(
-              "two grids of unlike axes have no grid in common; allowed: bits_of() one of them");
-        }
-        joined.push_back(both(one, other));
-        joined.back().hidden_by = 0;
-      }
-    }
-    return joined;
-  });
-}
-
-Pattern either(const Pattern& a, const Pattern& b) {
-  return join_heads(a, b, [](std::vector<Term> joined, const std::vector<Term>& others) {
-    joined.insert(joined.end(), others.begin(), others.end());
-    for (Term& term : joined) term.hidden_by = 0;
-    return joined;
-  });
 }
 
 SharedBits bits_of(const Pattern& pattern, int head) {

@@ -51,10 +51,6 @@ Pattern empty_pattern(int seqlen_q, int seqlen_k);
 bool sees(const Pattern& pattern, const Term& term, int row, int key);
 bool sees(const Pattern& pattern, int head, int row, int key);
 
-/// Whether `term` computes this pair where terms run one after another: it sees the pair, and its
-/// `hidden_by` does not exclude it. At most one of several disjoint terms takes a pair.
-bool is_taken_by(const Pattern& pattern, int head, std::size_t term, int row, int key);
-
 /// Bit i is whether the row sees key first + i, by shifts of ranges instead of keys one by one.
 std::uint64_t key_word(const Pattern& pattern, const Term& term, int row, int first);
 std::uint64_t key_word(const Pattern& pattern, int head, int row, int first);
@@ -66,13 +62,6 @@ Pattern transposed(const Pattern& pattern);
 /// axes and clamp nothing, or the grids are equal.
 bool can_be_both(const Term& a, const Term& b);
 Term both(const Term& a, const Term& b);
-
-/// AND, head by head. Throws std::invalid_argument if lengths differ, or if two grids are unlike:
-/// use bits then.
-Pattern both(const Pattern& a, const Pattern& b);
-
-/// The union of all, head by head. Throws std::invalid_argument when lengths differ.
-Pattern either(const Pattern& a, const Pattern& b);
 
 /// The bits of one head.
 SharedBits bits_of(const Pattern& pattern, int head);

@@ -95,8 +95,4 @@ std::uint64_t visible_pairs(const Pattern& pattern, int head) {
   return static_cast<std::uint64_t>(pairs);
 }
 
-double density(const Pattern& pattern, int head) {
-  return static_cast<double>(visible_pairs(pattern, head)) / pattern.seqlen_q / pattern.seqlen_k;
-}
-
 }  // namespace sparkbench

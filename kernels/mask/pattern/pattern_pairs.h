@@ -11,7 +11,4 @@ namespace sparkbench {
 /// pairs only with bits and `hidden_by`. Throws as disjoint() does.
 std::uint64_t visible_pairs(const Pattern& pattern, int head);
 
-/// Visible pairs over all pairs.
-double density(const Pattern& pattern, int head);
-
 }  // namespace sparkbench

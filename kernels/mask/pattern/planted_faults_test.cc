@@ -8,7 +8,7 @@
 namespace sparkbench {
 namespace {
 
-constexpr int kSide = 300;
+constexpr int kPlantedSide = 300;
 constexpr const char* kMasks[] = {"window:40",        "band:30:70",
                                   "chunk:64",         "causal-strided:16",
                                   "sink:9+window:70", "longformer:20:9",
@@ -20,14 +20,16 @@ struct Planted {
   Picture picture;
 };
 
-Planted parsed(const char* text) {
-  const Pattern pattern = parse_pattern(text, kSide, kSide);
-  return {pattern, {kSide, kSide, [&](int row, int key) { return sees(pattern, 0, row, key); }}};
+Planted planted_in(const char* text) {
+  const Pattern pattern = parse_pattern(text, kPlantedSide, kPlantedSide);
+  return {pattern, {kPlantedSide, kPlantedSide, [&](int row, int key) {
+                      return sees(pattern, 0, row, key);
+                    }}};
 }
 
 TEST(PlantedFaults, ASpanOneTileShortIsFound) {
   for (const char* const mask : kMasks) {
-    const Planted planted = parsed(mask);
+    const Planted planted = planted_in(mask);
     const TilePlan right = plan(planted.pattern, 0, 32, 16);
     ASSERT_EQ(tiles_differ(right, planted.picture), "") << mask;
     for (std::size_t i = 0; i < right.spans.size(); ++i) {
@@ -42,7 +44,7 @@ TEST(PlantedFaults, ASpanOneTileShortIsFound) {
 
 TEST(PlantedFaults, ACutTileCalledFullIsFound) {
   for (const char* const mask : kMasks) {
-    const Planted planted = parsed(mask);
+    const Planted planted = planted_in(mask);
     TilePlan wrong = plan(planted.pattern, 0, 32, 16);
     for (Span& span : wrong.spans) {
       if (span.cover == TileCover::kFull) continue;
@@ -61,7 +63,7 @@ constexpr Bound kBounds[][2] = {
 TEST(PlantedFaults, ASwappedBoundIsFound) {
   int found = 0;
   for (const char* const mask : kMasks) {
-    const Planted planted = parsed(mask);
+    const Planted planted = planted_in(mask);
     Pattern wrong = planted.pattern;
     for (Term& term : wrong.unions[0]) {
       Zone* const zones[] = {&term.flat, &term.grid.zone[0], &term.grid.zone[1]};
@@ -86,7 +88,7 @@ TEST(PlantedFaults, ASwappedBoundIsFound) {
 TEST(PlantedFaults, AMissingTrimIsFound) {
   for (const char* const mask : {"sink:9+window:70", "longformer:20:9", "prefix:30",
                                  "window:33+causal-strided:16", "chunk:9+documents:50"}) {
-    const Planted planted = parsed(mask);
+    const Planted planted = planted_in(mask);
     EXPECT_NE(takers_differ(planted.pattern, 0, planted.picture), "") << mask;
     EXPECT_EQ(takers_differ(disjoint(planted.pattern), 0, planted.picture), "") << mask;
   }

@@ -8,20 +8,6 @@
 namespace sparkbench {
 namespace {
 
-void require_rising(const std::vector<int>& bounds, const char* name, int seqlen_k) {
-  for (std::size_t row = 0; row < bounds.size(); ++row) {
-    const std::string where =
-        std::string(name) + " of row " + std::to_string(row) + " is " + std::to_string(bounds[row]);
-    if (bounds[row] < 0 || bounds[row] > seqlen_k) {
-      throw std::invalid_argument(where + "; allowed: 0 to " + std::to_string(seqlen_k));
-    }
-    if (row > 0 && bounds[row] < bounds[row - 1]) {
-      throw std::invalid_argument(where + ", below that of the row before; allowed: " +
-                                  std::to_string(bounds[row - 1]) + " and more");
-    }
-  }
-}
-
 /// SplitMix64 (Steele, Lea, Flood: Fast splittable pseudorandom number generators, 2014).
 std::uint64_t next_random(std::uint64_t& state) {
   std::uint64_t z = (state += 0x9e3779b97f4a7c15u);
@@ -31,17 +17,6 @@ std::uint64_t next_random(std::uint64_t& state) {
 }
 
 }  // namespace
-
-SharedBounds make_row_bounds(std::vector<int> begin, std::vector<int> end, int seqlen_k) {
-  if (begin.size() != end.size()) {
-    throw std::invalid_argument("the bounds begin " + std::to_string(begin.size()) +
-                                " rows and end " + std::to_string(end.size()) +
-                                "; allowed: as many");
-  }
-  require_rising(begin, "the begin", seqlen_k);
-  require_rising(end, "the end", seqlen_k);
-  return std::make_shared<const RowBounds>(RowBounds{std::move(begin), std::move(end)});
-}
 
 SharedBounds document_bounds(std::span<const int> lengths, int seqlen_q, int seqlen_k) {
   for (const int length : lengths) {

@@ -1,5 +1,5 @@
-// The keys of each row as two arrays, begin and end, neither of which ever falls: varlen documents,
-// and every pattern of one key interval a row that no zone expresses.
+// The keys of each row as two arrays, begin and end, neither of which ever falls: documents, of one
+// key interval a row that no zone expresses.
 #pragma once
 
 #include <functional>
@@ -11,7 +11,8 @@
 
 namespace sparkbench {
 
-/// Row r sees the keys [begin[r], end[r]), none unless begin < end. Indices, not positions.
+/// Row r sees the keys [begin[r], end[r]), none unless begin < end. Indices, not positions. An
+/// entry for each row, in [0, seqlen_k] and not below the one before.
 struct RowBounds {
   std::vector<int> begin, end;
 
@@ -20,10 +21,6 @@ struct RowBounds {
   }
 };
 using SharedBounds = std::shared_ptr<const RowBounds>;
-
-/// Throws std::invalid_argument, naming the row, unless both arrays have an entry for each row, in
-/// [0, seqlen_k] and not below the one before.
-SharedBounds make_row_bounds(std::vector<int> begin, std::vector<int> end, int seqlen_k);
 
 /// A row of documents, of these lengths, each at least 1: a key sees its document. A row that
 /// stands before key 0 or after the last document sees none. Throws std::invalid_argument for a

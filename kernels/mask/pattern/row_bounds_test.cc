@@ -5,24 +5,8 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "kernels/testing/messages.h"
-
 namespace sparkbench {
 namespace {
-
-std::string why_refused(std::vector<int> begin, std::vector<int> end) {
-  return message_of<std::invalid_argument>(
-      [&] { make_row_bounds(std::move(begin), std::move(end), 9); });
-}
-
-TEST(RowBounds, SayWhyTheyAreRefused) {
-  EXPECT_EQ(why_refused({0, 1}, {2, 9}), "");
-  EXPECT_EQ(why_refused({0}, {2, 9}), "the bounds begin 1 rows and end 2; allowed: as many");
-  EXPECT_EQ(why_refused({0, -1}, {2, 9}), "the begin of row 1 is -1; allowed: 0 to 9");
-  EXPECT_EQ(why_refused({0, 1}, {2, 10}), "the end of row 1 is 10; allowed: 0 to 9");
-  EXPECT_EQ(why_refused({0, 1}, {3, 2}),
-            "the end of row 1 is 2, below that of the row before; allowed: 3 and more");
-}
 
 TEST(RowBounds, AreOfOneDocumentARow) {
   const std::vector<int> lengths = {2, 1, 3};
@@ -50,14 +34,14 @@ TEST(RowBounds, DrawTheSameDocumentsAgain) {
 }
 
 TEST(RowBounds, TurnIntoRowsOfEachKey) {
-  const SharedBounds bounds = make_row_bounds({0, 0, 2, 5, 5}, {3, 3, 4, 4, 6}, 7);
-  const SharedBounds turned = transposed(*bounds, 7);
+  const RowBounds bounds = {{0, 0, 2, 5, 5}, {3, 3, 4, 4, 6}};
+  const SharedBounds turned = transposed(bounds, 7);
   for (int row = 0; row < 5; ++row) {
     for (int key = 0; key < 7; ++key) {
-      const bool is_visible = bounds->keys(row).contains(key);
+      const bool is_visible = bounds.keys(row).contains(key);
       EXPECT_EQ(turned->keys(key).contains(row), is_visible) << row << ", " << key;
-      EXPECT_EQ(is_visible + keys_before(*bounds)->keys(row).contains(key) +
-                    keys_behind(*bounds, 7)->keys(row).contains(key),
+      EXPECT_EQ(is_visible + keys_before(bounds)->keys(row).contains(key) +
+                    keys_behind(bounds, 7)->keys(row).contains(key),
                 1);
     }
   }

@@ -1,6 +1,7 @@
 #include "kernels/mask/pattern/test_patterns.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstdlib>
 
 #include "kernels/mask/pattern/passes.h"
@@ -82,7 +83,7 @@ Part drawn_bounds(Random& random, const Pattern& lengths) {
   }
   std::sort(begin.begin(), begin.end());
   std::sort(end.begin(), end.end());
-  Term term{.bounds = make_row_bounds(begin, end, lengths.seqlen_k)};
+  Term term{.bounds = std::make_shared<const RowBounds>(RowBounds{begin, end})};
   return {"arrays", {term}, [=](int row, int key) {
             const auto at = static_cast<std::size_t>(row);
             return begin[at] <= key && key < end[at];
@@ -272,6 +273,18 @@ std::string tiles_differ(const TilePlan& plan, const Picture& want) {
     }
   }
   return plan.row_tiles() * plan.rows < want.rows ? "too few tiles of rows" : "";
+}
+
+/// Whether `term` computes this pair where terms run one after another: it sees the pair, and its
+/// `hidden_by` does not exclude it.
+static bool is_taken_by(const Pattern& pattern, int head, std::size_t term, int row, int key) {
+  const std::vector<Term>& terms = pattern.terms(head);
+  if (!sees(pattern, terms[term], row, key)) return false;
+  for (std::uint64_t left = terms[term].hidden_by; left != 0; left &= left - 1) {
+    const auto other = static_cast<std::size_t>(std::countr_zero(left));
+    if (sees(pattern, terms[other], row, key)) return false;
+  }
+  return true;
 }
 
 std::string takers_differ(const Pattern& pattern, int head, const Picture& want) {

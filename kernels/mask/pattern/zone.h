@@ -43,11 +43,6 @@ constexpr Zone zone_of_offsets(int d0, int d1) {
   return zone;
 }
 
-/// Whether no key is too far from a row, so that all rows in [q0, q1) see the same keys.
-SPARK_HD bool is_of_any_offset(const Zone& zone) {
-  return zone.d0 <= -kUnbounded && zone.d1 >= kUnbounded;
-}
-
 SPARK_HD Range overlap(const Range& a, const Range& b) {
   return {most_of(a.begin, b.begin), least_of(a.end, b.end)};
 }

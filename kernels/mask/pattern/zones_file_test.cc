@@ -34,7 +34,7 @@ TEST(ZonesFile, SaysWhatNamesSay) {
   expect_same("d=-3:9 causal", "window:4", 30);
 }
 
-std::string why_refused(const char* text) {
+std::string why_zones_refused(const char* text) {
   try {
     parse_zones(text, 30);
   } catch (const std::invalid_argument& error) {
@@ -45,29 +45,29 @@ std::string why_refused(const char* text) {
 }
 
 TEST(ZonesFile, SaysWhyALineIsRefused) {
-  EXPECT_EQ(why_refused(" # nothing\n"), "no line is a term");
-  EXPECT_EQ(why_refused("d=0:1\nband"), "line 2: 'band' is no word of a term");
-  EXPECT_EQ(why_refused("d=0:1 casual"),
+  EXPECT_EQ(why_zones_refused(" # nothing\n"), "no line is a term");
+  EXPECT_EQ(why_zones_refused("d=0:1\nband"), "line 2: 'band' is no word of a term");
+  EXPECT_EQ(why_zones_refused("d=0:1 casual"),
             "line 1: 'casual' is no word of a term, did you mean 'causal'?");
-  EXPECT_EQ(why_refused("axis=5x6 d0=0:1"),
+  EXPECT_EQ(why_zones_refused("axis=5x6 d0=0:1"),
             "line 1: 'axis=5x6' is no word of a term, did you mean 'axes=5x6'?");
-  EXPECT_EQ(why_refused("keys=0:1"), "line 1: 'keys=0:1' is no word of a term");
-  EXPECT_EQ(why_refused("d=0"), "line 1: 'd=0' is no range");
-  EXPECT_EQ(why_refused("d=0:x"), "line 1: 'd=0:x' has no whole number");
-  EXPECT_EQ(why_refused("d=3:3"), "line 1: 'd=3:3' is empty");
-  EXPECT_EQ(why_refused("k=0:9999999999"),
+  EXPECT_EQ(why_zones_refused("keys=0:1"), "line 1: 'keys=0:1' is no word of a term");
+  EXPECT_EQ(why_zones_refused("d=0"), "line 1: 'd=0' is no range");
+  EXPECT_EQ(why_zones_refused("d=0:x"), "line 1: 'd=0:x' has no whole number");
+  EXPECT_EQ(why_zones_refused("d=3:3"), "line 1: 'd=3:3' is empty");
+  EXPECT_EQ(why_zones_refused("k=0:9999999999"),
             "line 1: 'k=0:9999999999' has a number beyond 536870912");
-  EXPECT_EQ(why_refused("d0=0:1"), "line 1: 'd0=0:1' names no range of this term");
-  EXPECT_EQ(why_refused("axes=5x6 d2=0:1"), "line 1: 'd2=0:1' names no range of this term");
-  EXPECT_EQ(why_refused("axes=5x0"), "line 1: 'axes=5x0' has an axis of less than 1");
-  EXPECT_EQ(why_refused("axes=1x2x3x4"), "line 1: 'axes=1x2x3x4' has more than three axes");
-  EXPECT_EQ(why_refused("clamped"), "line 1: 'clamped' is of a term without axes");
-  EXPECT_EQ(why_refused("axes=5x7 d0=0:1 d1=0:1 clamped"),
+  EXPECT_EQ(why_zones_refused("d0=0:1"), "line 1: 'd0=0:1' names no range of this term");
+  EXPECT_EQ(why_zones_refused("axes=5x6 d2=0:1"), "line 1: 'd2=0:1' names no range of this term");
+  EXPECT_EQ(why_zones_refused("axes=5x0"), "line 1: 'axes=5x0' has an axis of less than 1");
+  EXPECT_EQ(why_zones_refused("axes=1x2x3x4"), "line 1: 'axes=1x2x3x4' has more than three axes");
+  EXPECT_EQ(why_zones_refused("clamped"), "line 1: 'clamped' is of a term without axes");
+  EXPECT_EQ(why_zones_refused("axes=5x7 d0=0:1 d1=0:1 clamped"),
             "line 1: the axes 5x7 have 35 positions and seqlen_k is 30; allowed: axes of as many "
             "positions");
-  EXPECT_EQ(why_refused("axes=5x6 d0=0:1 d1=0:9 clamped"),
+  EXPECT_EQ(why_zones_refused("axes=5x6 d0=0:1 d1=0:9 clamped"),
             "line 1: a window of 9 on an axis of 6; allowed: 1 to 6");
-  EXPECT_EQ(why_refused("axes=1x9000x9000"),
+  EXPECT_EQ(why_zones_refused("axes=1x9000x9000"),
             "line 1: the axes 1x9000x9000 have more than 67108864 positions");
 }
 

@@ -11,10 +11,6 @@ from torch.autograd import forward_ad
 
 from . import _fp16_sums, _ledger, _library, _masks, _ops, _options, _sinks, _transforms
 
-# The structs of tensors as arrays of their words: an address and three strides a tensor, and lse.
-_FORWARD_WORDS = ctypes.sizeof(_library.ForwardTensors) // 8
-_BACKWARD_WORDS = ctypes.sizeof(_library.BackwardTensors) // 8
-
 _Tensor, _Parameter, _half = torch.Tensor, torch.nn.Parameter, torch.float16
 _float, _empty, _is_grad_enabled = torch.float32, torch.empty, torch.is_grad_enabled
 # Names that PyTorch does not promise; calls go through the operators where one is missing.

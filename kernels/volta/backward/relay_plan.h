@@ -119,14 +119,11 @@ inline bool has_relay(const Problem& problem, bool is_deterministic) {
   return gains_by_relay(problem.head_dim, mask) && sees && !has_prefix;
 }
 
-/// Bytes of the slots' sums, and of the semaphore words that follow them.
+/// Bytes of the slots' sums.
 inline std::size_t relay_sums_bytes(const Problem& problem, int slot_bits) {
   return saturating_product(
       {std::uint64_t{1} << slot_bits, static_cast<std::uint64_t>(kRelayStep),
        static_cast<std::uint64_t>(sum_columns(problem.head_dim / kChunkHalves)), sizeof(float)});
-}
-inline std::size_t relay_turns_bytes(const Problem& problem) {
-  return sizeof(std::uint32_t) << relay_slot_bits(problem);
 }
 
 }  // namespace sparkbench::volta

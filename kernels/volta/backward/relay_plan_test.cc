@@ -187,10 +187,10 @@ TEST(VoltaRelayPlan, NeedsLessMemoryThanSumsOfAllQueries) {
   };
   Problem problem = long_problem(MaskSpec::window(128));
   EXPECT_EQ(bytes_of(problem, false), statistics_bytes(problem) + 512 * (32 * 64 * 4 + 4));
-  EXPECT_EQ(bytes_of(problem, true), backward_workspace_bytes(problem, true));
+  EXPECT_EQ(bytes_of(problem, true), statistics_bytes(problem));
   // A GPU may have no room for blocks of 128 columns.
   problem.head_dim = 128;
-  EXPECT_EQ(bytes_of(problem, false), backward_workspace_bytes(problem, false));
+  EXPECT_EQ(bytes_of(problem, false), statistics_bytes(problem) + dq_sums_bytes(problem, false));
   problem.heads = 1;
   problem.seqlen_q = problem.seqlen_k = 33 * kRelayStep;
   EXPECT_EQ(bytes_of(problem, false), statistics_bytes(problem) + 64 * (32 * 128 * 4 + 4));

@@ -33,12 +33,6 @@ inline std::size_t dq_sums_bytes(const Problem& problem, bool is_deterministic) 
                                                 sizeof(float)});
 }
 
-/// Device bytes of the whole workspace, linear in seqlen_q: the row statistics, and unless
-/// deterministic the FP32 sums of dQ. This and its parts saturate at 2^64 - 1.
-inline std::size_t backward_workspace_bytes(const Problem& problem, bool is_deterministic) {
-  return saturating_sum({statistics_bytes(problem), dq_sums_bytes(problem, is_deterministic)});
-}
-
 /// A problem with the workspace of `batch` packed sequences. Those of a head follow each other;
 /// each begins at a row of its own (first_workspace_row).
 inline Problem workspace_problem(const Problem& packed, int batch) {

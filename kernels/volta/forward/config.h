@@ -29,11 +29,6 @@ inline constexpr int kForwardWarpsOf64KiB = 4;
 /// Warps that share 32 rows: each has at most 128 columns of O.
 constexpr int forward_column_warps(int head_dim) { return head_dim <= 128 ? 1 : 2; }
 
-/// Query rows of a block.
-constexpr int forward_block_rows(int head_dim) {
-  return kWarpRows * forward_warps(head_dim) / forward_column_warps(head_dim);
-}
-
 /// Which schedule a kernel's loop over keys has (schedules.h).
 enum class KeyLoop {
   kTwoBuffers,            // of K and V
