@@ -153,6 +153,27 @@ function(sparkbench_test_program name)
   sparkbench_precompile_gtest(${name})
 endfunction()
 
+# With SPARKBENCH_QUICK_BUILD, compiles up to eight test files of a folder as one unit, in half of the
+# time. Names in the anonymous namespaces of a folder's tests differ, too, also from those of the
+# headers that any of them includes, which they would hide.
+function(sparkbench_group_tests program) # SOURCE...
+  if(NOT SPARKBENCH_QUICK_BUILD)
+    return()
+  endif()
+  set_target_properties(${program} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  foreach(source ${ARGN})
+    cmake_path(GET source PARENT_PATH folder)
+    cmake_path(RELATIVE_PATH folder BASE_DIRECTORY ${PROJECT_SOURCE_DIR})
+    string(REPLACE / _ group ${folder})
+    set_property(TARGET ${program} APPEND PROPERTY SPARKBENCH_TESTS_${group} ${source})
+    get_target_property(tests ${program} SPARKBENCH_TESTS_${group})
+    list(LENGTH tests count)
+    math(EXPR unit "(${count} - 1) / 8")
+    set_source_files_properties(${source} TARGET_DIRECTORY ${program}
+                                PROPERTIES UNITY_GROUP ${group}_${unit})
+  endforeach()
+endfunction()
+
 # sparkbench_test(x_test SOURCES x_test.cc ... [LINK lib ...] [DEFINITIONS d ...] [LABEL cpu|gpu]
 #                 [NIGHTLY] [ALONE]): the first source's tests are CTest's x_test. NIGHTLY: they ask
 # kernels/testing/nightly.h, and x_nightly runs all of them. ALONE: no other test runs beside them,
@@ -182,6 +203,7 @@ function(sparkbench_test name)
   get_target_property(known ${program} SOURCES)
   list(REMOVE_ITEM sources ${known})
   target_sources(${program} PRIVATE ${sources})
+  sparkbench_group_tests(${program} ${sources})
   if(ARG_DEFINITIONS)
     list(GET sources 0 test_file)
     set_property(SOURCE ${test_file} TARGET_DIRECTORY ${program}

@@ -11,12 +11,12 @@ namespace {
 
 ExactGradients want() { return {{1.0, 2.0}, {4.0}, {-8.0}}; }
 
-HalfGradients halves(float dq, float dk, float dv) {
+HalfGradients half_gradients(float dq, float dk, float dv) {
   return {{to_half(1.0f), to_half(dq)}, {to_half(dk)}, {to_half(dv)}};
 }
 
 TEST(GradientErrors, AreThoseOfEachGradient) {
-  const GradientErrors errors = gradient_errors(halves(2.5f, 5.0f, -8.0f), want());
+  const GradientErrors errors = gradient_errors(half_gradients(2.5f, 5.0f, -8.0f), want());
   EXPECT_EQ(errors.dq.max_abs, 0.5);
   EXPECT_EQ(errors.dq.worst_index, 1u);
   EXPECT_EQ(errors.dk.rel_l2, 0.25);
@@ -30,15 +30,16 @@ TEST(GradientErrors, RefuseDifferentSizes) {
 }
 
 TEST(WhyIncorrectOfGradients, NamesTheGradientThatIsWrong) {
-  const GradientErrors unfused = gradient_errors(halves(2.0f, 4.125f, -8.0f), want());
+  const GradientErrors unfused = gradient_errors(half_gradients(2.0f, 4.125f, -8.0f), want());
   const auto why = [&](const HalfGradients& kernel) {
     return why_incorrect(gradient_errors(kernel, want()), unfused, {2.0, 0.0});  // units: 2^-7 of 8
   };
-  EXPECT_EQ(why(halves(2.0f, 4.25f, -8.0f)), "");
-  EXPECT_EQ(why(halves(2.0f, 4.5f, -8.0f)), "dk: rmse 0.5 exceeds 2 x 0.125 (unfused) + 0.00781");
-  EXPECT_EQ(why(halves(2.5f, 4.5f, -8.0f)).substr(0, 4), "dq: ");
-  EXPECT_EQ(why(halves(2.0f, 4.0f, -8.5f)).substr(0, 4), "dv: ");
-  EXPECT_NE(why(halves(2.0f, 4.0f, std::numeric_limits<float>::quiet_NaN())), "");
+  EXPECT_EQ(why(half_gradients(2.0f, 4.25f, -8.0f)), "");
+  EXPECT_EQ(why(half_gradients(2.0f, 4.5f, -8.0f)),
+            "dk: rmse 0.5 exceeds 2 x 0.125 (unfused) + 0.00781");
+  EXPECT_EQ(why(half_gradients(2.5f, 4.5f, -8.0f)).substr(0, 4), "dq: ");
+  EXPECT_EQ(why(half_gradients(2.0f, 4.0f, -8.5f)).substr(0, 4), "dv: ");
+  EXPECT_NE(why(half_gradients(2.0f, 4.0f, std::numeric_limits<float>::quiet_NaN())), "");
 }
 
 TEST(WhyIncorrectOfGradients, MeasuresACancellingGradientByTheLargest) {
@@ -55,9 +56,9 @@ TEST(WhyIncorrectOfGradients, MeasuresACancellingGradientByTheLargest) {
 
 TEST(WhyIncorrectOfGradients, GrantsNoMoreThanTheCap) {
   const GradientErrors unfused =
-      gradient_errors(halves(2.0f, 0.0f, -8.0f), want());  // dk is all wrong
+      gradient_errors(half_gradients(2.0f, 0.0f, -8.0f), want());  // dk is all wrong
   const auto why = [&](float dk) {
-    return why_incorrect(gradient_errors(halves(2.0f, dk, -8.0f), want()), unfused, {});
+    return why_incorrect(gradient_errors(half_gradients(2.0f, dk, -8.0f), want()), unfused, {});
   };
   EXPECT_EQ(why(3.75f), "");  // 2^-5 of 8
   EXPECT_NE(why(3.7f).find("too much to grant"), std::string::npos);

@@ -4,12 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <initializer_list>
 #include <span>
 
 #include "kernels/mask/test_masks.h"
 #include "reference/exact/exact.h"
 #include "reference/exact/exact_backward.h"
+#include "reference/exact/test_values.h"
 #include "reference/gradient_errors.h"
 #include "reference/inputs/inputs.h"
 #include "reference/unfused/unfused.h"
@@ -17,20 +17,6 @@
 
 namespace sparkbench {
 namespace {
-
-std::vector<Half> halves(std::initializer_list<float> values) {
-  std::vector<Half> result;
-  for (const float value : values) result.push_back(to_half(value));
-  return result;
-}
-
-void expect_near(const std::vector<double>& got, const std::vector<double>& want,
-                 double tolerance) {
-  ASSERT_EQ(got.size(), want.size());
-  for (std::size_t i = 0; i < want.size(); ++i) {
-    EXPECT_LE(std::abs(got[i] - want[i]), tolerance) << "element " << i << " is " << got[i];
-  }
-}
 
 /// The queries of the first cases of exact_test.cc and exact_backward_test.cc, each as its own
 /// head: the same rows, and the same sums over them.

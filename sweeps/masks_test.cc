@@ -14,7 +14,7 @@
 namespace sparkbench {
 namespace {
 
-std::vector<SweepCase> cases_of(const AxisFlags& flags) {
+std::vector<SweepCase> mask_cases_of(const AxisFlags& flags) {
   const std::vector<std::string> kernels = {"a", "b"};
   return expand_grid(
       make_grid_axes({{"--headdim", "64"}, {"--seqlen", "40"}, {"--heads", "2"}, {"--batch", "1"}},
@@ -22,21 +22,22 @@ std::vector<SweepCase> cases_of(const AxisFlags& flags) {
       0);
 }
 
-std::string error_of(const AxisFlags& flags) {
-  return message_of<UsageError>([&] { cases_of(flags); });
+std::string mask_error_of(const AxisFlags& flags) {
+  return message_of<UsageError>([&] { mask_cases_of(flags); });
 }
 
 TEST(Masks, ThatKernelsKnowByNameAreNoPatterns) {
-  for (const SweepCase& each : cases_of({{"--mask", "window:3,causal-window:5,band:1:2,full"}})) {
+  for (const SweepCase& each :
+       mask_cases_of({{"--mask", "window:3,causal-window:5,band:1:2,full"}})) {
     EXPECT_EQ(each.problem.sparse, nullptr);
     EXPECT_FALSE(each.problem.pattern_spec);
   }
-  EXPECT_EQ(cases_of({{"--mask", "causal-full"}})[0].problem.mask, MaskSpec::causal());
+  EXPECT_EQ(mask_cases_of({{"--mask", "causal-full"}})[0].problem.mask, MaskSpec::causal());
 }
 
 TEST(Masks, OtherOnesAreLaidOverTheLengths) {
-  const auto cases =
-      cases_of({{"--mask", "sink:4+window:3,full"}, {"--seqlen", "40,50"}, {"--dropout", "0,0.1"}});
+  const auto cases = mask_cases_of(
+      {{"--mask", "sink:4+window:3,full"}, {"--seqlen", "40,50"}, {"--dropout", "0,0.1"}});
   ASSERT_EQ(cases.size(), 16u);
   const CaseProblem& first = cases[0].problem;
   ASSERT_NE(first.sparse, nullptr);
@@ -52,7 +53,7 @@ TEST(Masks, OtherOnesAreLaidOverTheLengths) {
 
 TEST(Masks, ThatNameHeadsAreLaidOverThese) {
   const auto cases =
-      cases_of({{"--mask", "where:k <= q + h"}, {"--heads", "3"}, {"--seqlen", "40"}});
+      mask_cases_of({{"--mask", "where:k <= q + h"}, {"--heads", "3"}, {"--seqlen", "40"}});
   const CaseProblem& problem = cases.at(0).problem;
   EXPECT_EQ(mask_name(problem), "where:k<=q+h");
   ASSERT_EQ(problem.sparse->pattern.unions.size(), 3u);
@@ -61,15 +62,15 @@ TEST(Masks, ThatNameHeadsAreLaidOverThese) {
 }
 
 TEST(Masks, ThatDoNotFitTheLengthsAreRefused) {
-  const std::string error = error_of({{"--mask", "full,nd:5x8:3x3"}, {"--seqlen", "40,48"}});
+  const std::string error = mask_error_of({{"--mask", "full,nd:5x8:3x3"}, {"--seqlen", "40,48"}});
   EXPECT_TRUE(error.starts_with("--mask: 'nd:5x8:3x3' of 48 rows and 48 keys: ")) << error;
-  EXPECT_EQ(error_of({{"--mask", "nd:5x8:3x3"}}), "");
-  EXPECT_TRUE(error_of({{"--mask", "zones:/no/such/file"}}).starts_with("--mask: 'zones:/no"));
+  EXPECT_EQ(mask_error_of({{"--mask", "nd:5x8:3x3"}}), "");
+  EXPECT_TRUE(mask_error_of({{"--mask", "zones:/no/such/file"}}).starts_with("--mask: 'zones:/no"));
 }
 
 TEST(Masks, OfPackedSequencesAreThoseOfOneRun) {
   const AxisFlags lengths = {{"--lengths", "uniform:1:9"}, {"--mask", "causal,chunk:4"}};
-  EXPECT_EQ(error_of(lengths),
+  EXPECT_EQ(mask_error_of(lengths),
             "--mask: 'chunk:4' is a pattern over one length, but --lengths gives each sequence its "
             "own; allowed with it: " +
                 std::string(mask_forms()));
@@ -79,7 +80,8 @@ TEST(Masks, OfAFileAreNamedByWhatItSays) {
   const std::filesystem::path folder = testing::TempDir();
   const auto id_of = [&](const char* name, const char* text) {
     std::ofstream(folder / name) << text;
-    const auto cases = cases_of({{"--mask", "window:2/sink:1+zones:" + (folder / name).string()}});
+    const auto cases =
+        mask_cases_of({{"--mask", "window:2/sink:1+zones:" + (folder / name).string()}});
     return mask_in_id(cases[0].problem);
   };
   const std::string id = id_of("zones_a", "d=0:1\n");

@@ -11,7 +11,7 @@
 namespace sparkbench {
 namespace {
 
-std::string write_vectors(const TemporaryFolder& folder, const std::string& text) {
+std::string write_recording(const TemporaryFolder& folder, const std::string& text) {
   const std::filesystem::path path = folder.path() / "vectors.csv";
   std::ofstream(path) << text;
   return path.string();
@@ -20,7 +20,7 @@ std::string write_vectors(const TemporaryFolder& folder, const std::string& text
 TEST(CheckSpecialFunctions, CountsTheRowsThatAreReproduced) {
   const TemporaryFolder folder;
   const std::string file =
-      write_vectors(folder, "x,ex2_approx_ftz,lg2_approx_ftz\n3f800000,40000000,0\n");
+      write_recording(folder, "x,ex2_approx_ftz,lg2_approx_ftz\n3f800000,40000000,0\n");
   std::ostringstream out;
   EXPECT_EQ(check_special_functions({file}, "", out), ExitCode::kOk);
   EXPECT_EQ(out.str(), file + ": 1 of 1 rows reproduced (ex2_approx_ftz)\n" + file +
@@ -31,7 +31,7 @@ TEST(CheckSpecialFunctions, ListsTheFirstMissesAndReportsAFinding) {
   const TemporaryFolder folder;
   std::string text = "x,rcp_rn\n40000000,3f000000\n";
   for (int i = 0; i < 11; ++i) text += "3f800000,3f800001\n";
-  const std::string file = write_vectors(folder, text);
+  const std::string file = write_recording(folder, text);
   std::ostringstream out;
   EXPECT_EQ(check_special_functions({file}, "", out), ExitCode::kFinding);
   std::string expected = file + ": 1 of 12 rows reproduced (rcp_rn)\n";

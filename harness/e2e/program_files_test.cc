@@ -11,7 +11,8 @@
 namespace sparkbench {
 namespace {
 
-const std::string kSweep = "sweep --device emulated-v100 --headdim 64 --heads 1 --dropout 0 -q ";
+const std::string kFilesSweep =
+    "sweep --device emulated-v100 --headdim 64 --heads 1 --dropout 0 -q ";
 
 /// The arguments before the file's name.
 struct Reader {
@@ -57,8 +58,10 @@ INSTANTIATE_TEST_SUITE_P(
 class FileReadAgain : public testing::Test {
  protected:
   void write(const std::string& text) const { std::ofstream(path_) << text; }
-  std::string lengths() const { return kSweep + "--mask causal --lengths file:" + path_ + " "; }
-  std::string zones() const { return kSweep + "--seqlen 40 --mask zones:" + path_ + " "; }
+  std::string lengths() const {
+    return kFilesSweep + "--mask causal --lengths file:" + path_ + " ";
+  }
+  std::string zones() const { return kFilesSweep + "--seqlen 40 --mask zones:" + path_ + " "; }
   std::string run(const std::string& name) const { return path_in(folder_, name); }
 
   void expect_refused_after_change(const std::string& sweep, const std::string& before,
@@ -124,7 +127,7 @@ TEST_F(FileReadAgain, IsComparedByMergeUnderAnyName) {
   write("5\n9\n");
   const std::string other = path_in(folder_, "other");
   std::ofstream(other) << "5\n11\n";
-  const std::string sweep = kSweep + "--mask causal --pass fwd,bwd --lengths file:";
+  const std::string sweep = kFilesSweep + "--mask causal --pass fwd,bwd --lengths file:";
   ASSERT_EQ(run_sparkbench(sweep + path_ + " --shard 1/2 --out " + run("a")).exit_code, 0);
   ASSERT_EQ(run_sparkbench(sweep + other + " --shard 2/2 --out " + run("b")).exit_code, 0);
   expect_refused(run_sparkbench("merge " + run("a") + " " + run("b") + " -o " + run("m")), 2,

@@ -11,8 +11,9 @@
 namespace sparkbench {
 namespace {
 
-const std::string kProblem = "--device emulated-v100 --headdim 64 --seqlen 72 --heads 3 --batch 1 ";
-const std::string kSweep = "sweep --kernel unfused-fp16 " + kProblem;
+const std::string kPatternProblem =
+    "--device emulated-v100 --headdim 64 --seqlen 72 --heads 3 --batch 1 ";
+const std::string kPatternSweep = "sweep --kernel unfused-fp16 " + kPatternProblem;
 const std::string kHeadDims = is_nightly() ? "--headdim 64,128,256 " : "--headdim 64,128 ";
 
 nlohmann::json cases_of(const std::string& arguments) {
@@ -23,7 +24,7 @@ nlohmann::json cases_of(const std::string& arguments) {
 
 TEST(PatternProgram, ReferencesAreVerifiedForwardAndBackward) {
   const auto cases = cases_of(
-      kSweep +
+      kPatternSweep +
       "--pass fwd,bwd --dropout 0,0.2 --mask "
       "blocked:16,strided:8,sink:4+window:9,window:9/full,nd:6x12:3x5,causal-documents:20");
   ASSERT_EQ(cases.size(), 24u);
@@ -37,7 +38,8 @@ TEST(PatternProgram, ReferencesAreVerifiedForwardAndBackward) {
 }
 
 TEST(PatternProgram, EveryKernelIsOkOrSaysWhyNot) {
-  for (const auto& record : cases_of("sweep " + kProblem + "--mask sink:4+window:9 --dropout 0")) {
+  for (const auto& record :
+       cases_of("sweep " + kPatternProblem + "--mask sink:4+window:9 --dropout 0")) {
     if (record["status"] == "ok") continue;
     EXPECT_EQ(record["status"], "skipped") << record["id"] << record["reason"];
     EXPECT_EQ(record["reason"]["code"], "E-UNSUPPORTED");
@@ -47,7 +49,7 @@ TEST(PatternProgram, EveryKernelIsOkOrSaysWhyNot) {
 /// SPLAT's chain, which runs only if it is named.
 TEST(PatternProgram, ABaselineRunsWhereItIsNamed) {
   const std::string flags =
-      kProblem + "--dropout 0 --pass fwd,bwd --mask strided:8,sink:4+window:9 ";
+      kPatternProblem + "--dropout 0 --pass fwd,bwd --mask strided:8,sink:4+window:9 ";
   const auto count = [](const nlohmann::json& cases) {
     return std::count_if(cases.begin(), cases.end(), [](const nlohmann::json& record) {
       return record["kernel"] == "acsr-unfused";
@@ -109,7 +111,7 @@ TEST(PatternProgram, PlansCountWhatHoppersWarpgroupsMultiply) {
 
 TEST(PatternProgram, RecordsSayWhatIsVisible) {
   const auto record =
-      cases_of(kSweep + "--mask window:1k/full/sink:4+sink:4+window:1k --dropout 0")[0];
+      cases_of(kPatternSweep + "--mask window:1k/full/sink:4+sink:4+window:1k --dropout 0")[0];
   EXPECT_EQ(record["problem"]["mask"], "window:1024/full/sink:4+window:1024");
   EXPECT_EQ(record["id"],
             "unfused-fp16/fwd/b1/h3/sq72/sk72/d64/window:1024~full~sink:4+window:1024/p0");
@@ -120,7 +122,7 @@ TEST(PatternProgram, RecordsSayWhatIsVisible) {
 }
 
 TEST(PatternProgram, ReproRepeatsTheCase) {
-  const auto first = cases_of(kSweep + "--mask dilated:3:4/full --dropout 0.1 --seed 5")[0];
+  const auto first = cases_of(kPatternSweep + "--mask dilated:3:4/full --dropout 0.1 --seed 5")[0];
   const std::string line = first["repro"];
   EXPECT_TRUE(contains(line, "--mask dilated:3:4/full ")) << line;
   const auto again = cases_of(line.substr(std::string("sparkbench ").size()))[0];
@@ -129,38 +131,42 @@ TEST(PatternProgram, ReproRepeatsTheCase) {
 }
 
 TEST(PatternProgram, AWindowInOtherWordsHasItsErrors) {
-  const auto cases = cases_of(kSweep + "--mask window:9,window:9+window:3 --dropout 0.1");
+  const auto cases = cases_of(kPatternSweep + "--mask window:9,window:9+window:3 --dropout 0.1");
   EXPECT_EQ(cases[0]["accuracy"], cases[1]["accuracy"]);
   EXPECT_EQ(cases[0]["flops"], cases[1]["flops"]);
 }
 
 TEST(PatternProgram, TablesAndReportsTellTheDensity) {
   const ProgramResult table =
-      run_sparkbench(kSweep + "--no-progress --mask chunk:36,full --dropout 0");
+      run_sparkbench(kPatternSweep + "--no-progress --mask chunk:36,full --dropout 0");
   EXPECT_EQ(table.exit_code, 0) << table.err;
   EXPECT_TRUE(contains(table.out, "  density  ")) << table.out;
   EXPECT_TRUE(contains(table.out, "50.0")) << table.out;
-  const ProgramResult run = run_sparkbench("run --no-progress --kernel unfused-fp16 " + kProblem +
-                                           "--mask chunk:36 --dropout 0");
+  const ProgramResult run = run_sparkbench("run --no-progress --kernel unfused-fp16 " +
+                                           kPatternProblem + "--mask chunk:36 --dropout 0");
   EXPECT_EQ(run.exit_code, 0) << run.err;
   EXPECT_TRUE(contains(run.out, "visible pairs        7776, 50 % of all")) << run.out;
   EXPECT_TRUE(contains(run.out, "executed pairs       15552, 2 times as many")) << run.out;
 }
 
 TEST(PatternProgram, AccuracyComparesThem) {
-  const ProgramResult result = run_sparkbench("accuracy --no-progress --kernel unfused-fp16 " +
-                                              kProblem + "--mask chunk:36,strided:9 --dropout 0");
+  const ProgramResult result =
+      run_sparkbench("accuracy --no-progress --kernel unfused-fp16 " + kPatternProblem +
+                     "--mask chunk:36,strided:9 --dropout 0");
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_TRUE(contains(result.out, "chunk:36")) << result.out;
   EXPECT_TRUE(contains(result.out, "strided:9")) << result.out;
 }
 
 TEST(PatternProgram, WhatDoesNotFitIsRefused) {
-  expect_refused(run_sparkbench(kSweep + "--mask nd:6x6:3x3"), 2,
+  expect_refused(run_sparkbench(kPatternSweep + "--mask nd:6x6:3x3"), 2,
                  "--mask: 'nd:6x6:3x3' of 72 rows and 72 keys: ");
-  expect_refused(run_sparkbench(kSweep + "--mask zones:/no/such/file"), 2, "--mask: 'zones:/no/");
-  expect_refused(run_sparkbench(kSweep + "--mask zones:"), 2, "--mask: 'zones:' names no file");
-  expect_refused(run_sparkbench(kSweep + "--mask strided:0"), 2, "--mask: 'strided:0' has a numb");
+  expect_refused(run_sparkbench(kPatternSweep + "--mask zones:/no/such/file"), 2,
+                 "--mask: 'zones:/no/");
+  expect_refused(run_sparkbench(kPatternSweep + "--mask zones:"), 2,
+                 "--mask: 'zones:' names no file");
+  expect_refused(run_sparkbench(kPatternSweep + "--mask strided:0"), 2,
+                 "--mask: 'strided:0' has a numb");
   expect_refused(run_sparkbench("sweep --lengths uniform:1:9 --mask chunk:4"), 2,
                  "--mask: 'chunk:4' is a pattern over one length, but --lengths");
 }
@@ -170,7 +176,7 @@ TEST(PatternProgram, AChangedFileIsAnotherCase) {
   const std::string path = path_in(folder, "zones");
   const auto id_of = [&](const char* text) {
     std::ofstream(path) << text;
-    const auto record = cases_of(kSweep + "--dropout 0 --mask zones:" + path)[0];
+    const auto record = cases_of(kPatternSweep + "--dropout 0 --mask zones:" + path)[0];
     EXPECT_EQ(record["status"], "ok") << record["reason"];
     EXPECT_EQ(std::string(record["problem"]["zones_hash"]).size(), 16u);
     return std::string(record["id"]);

@@ -16,10 +16,10 @@ namespace {
 
 using Json = nlohmann::json;
 
-const std::string kProblem =
+const std::string kPredictedProblem =
     "--headdim 64 --seqlen 128 --causal false --dropout 0 --heads 1 --batch 1 --no-verify ";
 const std::string kPredictedSweep =
-    "sweep --device emulated-v100 --kernel volta-fp32acc,unfused-fp16 " + kProblem;
+    "sweep --device emulated-v100 --kernel volta-fp32acc,unfused-fp16 " + kPredictedProblem;
 
 ProgramResult run_with(const CyclesFile& cycles, const std::string& arguments) {
   const Predictor predictor(cycles);
@@ -101,8 +101,8 @@ TEST(ProgramPrediction, IsNoBusinessOfAccuracy) {
 }
 
 TEST(ProgramPrediction, IsOfNoOtherChip) {
-  const Json run =
-      run_of(test_cycles(), "sweep --device emulated-t4 --kernel volta-fp32acc " + kProblem);
+  const Json run = run_of(test_cycles(),
+                          "sweep --device emulated-t4 --kernel volta-fp32acc " + kPredictedProblem);
   EXPECT_TRUE(case_of(run, "volta-fp32acc")["predicted"].is_null());
   EXPECT_TRUE(case_of(run, "volta-fp32acc")["predicted_reason"].is_null());
 }

@@ -11,10 +11,10 @@ namespace sparkbench {
 namespace {
 
 const std::string kDevice = " --device emulated-v100 ";
-const std::string kProblem =
+const std::string kSmallProblem =
     "--headdim 64 --seqlen 65 --causal true --dropout 0.1 --heads 1 --batch 1 ";
 
-nlohmann::json cases_of(const std::string& arguments, int exit_code = 0) {
+nlohmann::json cases_of_sweep(const std::string& arguments, int exit_code = 0) {
   const ProgramResult result = run_sparkbench(arguments + " --quiet --json -");
   EXPECT_EQ(result.exit_code, exit_code) << result.err;
   return nlohmann::json::parse(result.out)["cases"];
@@ -57,7 +57,7 @@ TEST(List, NamesKernelsReferencesDevicesAndPresets) {
 }
 
 TEST(Sweep, EndsInTwoForNamesNeverRun) {
-  const std::string sweep = "sweep" + kDevice + kProblem + "--pass bwd ";
+  const std::string sweep = "sweep" + kDevice + kSmallProblem + "--pass bwd ";
   const ProgramResult named = run_sparkbench(sweep + "--kernel volta-fp32acc,acsr-unfused -q");
   EXPECT_EQ(named.exit_code, 2);
   EXPECT_EQ(named.err,
@@ -126,7 +126,7 @@ TEST(Info, DescribesTheDevice) {
 
 TEST(Sweep, FindsBothKernelsAndTheReferenceCorrect) {
   const ProgramResult result =
-      run_sparkbench("sweep" + kDevice + "--kernel volta-fp??acc,unfused-fp16 " + kProblem);
+      run_sparkbench("sweep" + kDevice + "--kernel volta-fp??acc,unfused-fp16 " + kSmallProblem);
   EXPECT_EQ(result.exit_code, 0) << result.err;
   for (const char* part : {"volta-fp32acc", "volta-fp16acc", "unfused-fp16",
                            "3 ok, 0 incorrect, 0 skipped, 0 failed"}) {
@@ -136,7 +136,7 @@ TEST(Sweep, FindsBothKernelsAndTheReferenceCorrect) {
 
 TEST(Sweep, ListsTheCasesOfADryRun) {
   const ProgramResult result =
-      run_sparkbench("sweep" + kDevice + "--dry-run --kernel volta-fp32acc " + kProblem);
+      run_sparkbench("sweep" + kDevice + "--dry-run --kernel volta-fp32acc " + kSmallProblem);
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_TRUE(contains(result.out, "\nvolta-fp32acc/fwd/b1/h1/sq65/sk65/d64/causal/p0.1  "))
       << result.out;
@@ -145,9 +145,9 @@ TEST(Sweep, ListsTheCasesOfADryRun) {
 }
 
 TEST(Sweep, GivesTheSameErrorsForTheSameSeed) {
-  const std::string sweep = "sweep" + kDevice + "--kernel volta-fp??acc " + kProblem;
-  const nlohmann::json first = cases_of(sweep + "--seed 3");
-  const nlohmann::json second = cases_of(sweep + "--seed 3");
+  const std::string sweep = "sweep" + kDevice + "--kernel volta-fp??acc " + kSmallProblem;
+  const nlohmann::json first = cases_of_sweep(sweep + "--seed 3");
+  const nlohmann::json second = cases_of_sweep(sweep + "--seed 3");
   ASSERT_EQ(first.size(), 2u);
   for (std::size_t i = 0; i < first.size(); ++i) {
     EXPECT_EQ(first[i]["accuracy"], second[i]["accuracy"]);
@@ -156,9 +156,9 @@ TEST(Sweep, GivesTheSameErrorsForTheSameSeed) {
 }
 
 TEST(Sweep, GivesOtherErrorsForAnotherSeed) {
-  const std::string sweep = "sweep" + kDevice + "--kernel volta-fp32acc " + kProblem;
-  const nlohmann::json first = cases_of(sweep + "--seed 3")[0]["accuracy"];
-  const nlohmann::json second = cases_of(sweep + "--seed 4")[0]["accuracy"];
+  const std::string sweep = "sweep" + kDevice + "--kernel volta-fp32acc " + kSmallProblem;
+  const nlohmann::json first = cases_of_sweep(sweep + "--seed 3")[0]["accuracy"];
+  const nlohmann::json second = cases_of_sweep(sweep + "--seed 4")[0]["accuracy"];
   EXPECT_NE(first["mask_hash"], second["mask_hash"]);
   EXPECT_NE(first["rel_l1"], second["rel_l1"]);
 }
@@ -176,7 +176,7 @@ TEST(Sweep, SkipsAHeadDimThatNoKernelSupports) {
                        "ran: volta-fp16acc does not support head_dim 100 "
                        "(multiples of 8 up to 256 are supported)"))
       << result.err;
-  for (const auto& record : cases_of(sweep, 2)) {
+  for (const auto& record : cases_of_sweep(sweep, 2)) {
     EXPECT_EQ(record["status"], "skipped");
     EXPECT_EQ(record["reason"]["code"], "E-UNSUPPORTED");
     EXPECT_TRUE(contains(record["reason"]["message"], "head_dim")) << record["reason"];
@@ -185,9 +185,10 @@ TEST(Sweep, SkipsAHeadDimThatNoKernelSupports) {
 }
 
 TEST(Sweep, SkipsAProblemLargerThanTheMemory) {
-  const auto cases = cases_of("sweep" + kDevice +
-                              "--kernel unfused-fp16,volta-fp32acc --headdim 128 --seqlen 16m "
-                              "--batch 1k --heads 1k --causal false --dropout 0");
+  const auto cases =
+      cases_of_sweep("sweep" + kDevice +
+                     "--kernel unfused-fp16,volta-fp32acc --headdim 128 --seqlen 16m "
+                     "--batch 1k --heads 1k --causal false --dropout 0");
   ASSERT_FALSE(cases.empty());
   for (const auto& record : cases) {
     EXPECT_EQ(record["status"], "skipped");
@@ -222,12 +223,13 @@ TEST(Sweep, EndsInOneWhenAResultIsIncorrect) {
 }
 
 TEST(Sweep, WithoutVerifyingHasNoErrors) {
-  const auto cases = cases_of("sweep" + kDevice + "--kernel volta-fp32acc --no-verify " + kProblem);
+  const auto cases =
+      cases_of_sweep("sweep" + kDevice + "--kernel volta-fp32acc --no-verify " + kSmallProblem);
   ASSERT_EQ(cases.size(), 1u);
   EXPECT_EQ(cases[0]["status"], "unverified");
   EXPECT_TRUE(cases[0]["accuracy"].is_null());
   const ProgramResult result =
-      run_sparkbench("sweep" + kDevice + "--kernel volta-fp32acc --no-verify " + kProblem);
+      run_sparkbench("sweep" + kDevice + "--kernel volta-fp32acc --no-verify " + kSmallProblem);
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_TRUE(contains(result.out, "0 failed, 1 unverified")) << result.out;
   EXPECT_TRUE(contains(result.out, "No kernel is recommended: no result was checked"))
@@ -235,7 +237,7 @@ TEST(Sweep, WithoutVerifyingHasNoErrors) {
 }
 
 TEST(AccuracyCommand, ComparesTheAccumulatorsWithTheUnfusedComputation) {
-  const ProgramResult result = run_sparkbench("accuracy" + kDevice + kProblem);
+  const ProgramResult result = run_sparkbench("accuracy" + kDevice + kSmallProblem);
   EXPECT_EQ(result.exit_code, 0) << result.err;
   for (const char* part : {"volta-fp32acc", "volta-fp16acc", "unfused-fp16", "rel_l1"}) {
     EXPECT_TRUE(contains(result.out, part)) << part << " is not in\n" << result.out;
@@ -257,8 +259,8 @@ TEST(AccuracyCommand, SaysAtWhichScaleEachAccumulatorBreaks) {
 }
 
 TEST(AccuracyCommand, RecordsWhatTheInputsOfACaseWere) {
-  const auto cases = cases_of("accuracy" + kDevice + kProblem +
-                              "--kernel volta-fp32acc --input uniform --input-scale 1,4");
+  const auto cases = cases_of_sweep("accuracy" + kDevice + kSmallProblem +
+                                    "--kernel volta-fp32acc --input uniform --input-scale 1,4");
   ASSERT_EQ(cases.size(), 2u);
   EXPECT_EQ(cases[1]["input"], "uniform");
   EXPECT_EQ(cases[1]["input_scale"], 4);
@@ -268,7 +270,7 @@ TEST(AccuracyCommand, RecordsWhatTheInputsOfACaseWere) {
 }
 
 TEST(Sweep, SkipsWhatAKernelDoesNotSupport) {
-  const auto cases = cases_of("sweep" + kDevice + kProblem + "--kernel acsr-unfused", 2);
+  const auto cases = cases_of_sweep("sweep" + kDevice + kSmallProblem + "--kernel acsr-unfused", 2);
   ASSERT_EQ(cases.size(), 1u);
   EXPECT_EQ(cases[0]["status"], "skipped");
   EXPECT_EQ(cases[0]["reason"]["message"],
@@ -278,14 +280,14 @@ TEST(Sweep, SkipsWhatAKernelDoesNotSupport) {
 TEST(Sweep, SaysWhichKernelAnOldNameMeans) {
   for (const auto& [old_name, name] : {std::pair{"volta-fp16acc-o16", "volta-fp16acc"},
                                        std::pair{"volta-mixedacc", "volta-fp32acc"}}) {
-    expect_refused(run_sparkbench("sweep" + kDevice + kProblem + "--kernel " + old_name), 2,
+    expect_refused(run_sparkbench("sweep" + kDevice + kSmallProblem + "--kernel " + old_name), 2,
                    std::string("--kernel: unknown '") + old_name + "', did you mean '" + name);
   }
 }
 
 TEST(AccuracyCommand, ListsTheCasesOfADryRun) {
   const ProgramResult result =
-      run_sparkbench("accuracy" + kDevice + "--dry-run --kernel volta-fp32acc " + kProblem);
+      run_sparkbench("accuracy" + kDevice + "--dry-run --kernel volta-fp32acc " + kSmallProblem);
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_TRUE(contains(result.out, "\nvolta-fp32acc/fwd/b1/h1/sq65/sk65/d64/causal/p0.1  "))
       << result.out;

@@ -13,7 +13,7 @@
 namespace sparkbench {
 namespace {
 
-constexpr int kRows = 300, kKeys = 400;
+constexpr int kMaskRows = 300, kKeys = 400;
 
 class PreparedMaskTest : public testing::Test {
  protected:
@@ -28,8 +28,8 @@ class PreparedMaskTest : public testing::Test {
   }
   void SetUp() override { mask_.give_to(problem_); }
 
-  PreparedMask mask_{"window:64+causal-strided:16", kRows, kKeys};
-  Problem problem_{.heads = 2, .seqlen_q = kRows, .seqlen_k = kKeys, .head_dim = 64};
+  PreparedMask mask_{"window:64+causal-strided:16", kMaskRows, kKeys};
+  Problem problem_{.heads = 2, .seqlen_q = kMaskRows, .seqlen_k = kKeys, .head_dim = 64};
   std::string_view kernel_ = "volta-fp32acc";
   std::atomic<int> copies_ = 0;
 };
@@ -86,11 +86,11 @@ TEST_F(PreparedMaskTest, IsMadeAgainWhereACopyFailed) {
 }
 
 TEST(MaskOfText, IsKeptUntilOthersTakeItsPlace) {
-  const auto first = mask_of_text("strided:3", kRows, kKeys);
-  EXPECT_EQ(mask_of_text("strided:3", kRows, kKeys), first);
-  EXPECT_NE(mask_of_text("strided:3", kRows, kKeys + 1), first);
-  for (int i = 0; i < 70; ++i) mask_of_text("strided:" + std::to_string(i + 4), kRows, kKeys);
-  EXPECT_NE(mask_of_text("strided:3", kRows, kKeys), first);
+  const auto first = mask_of_text("strided:3", kMaskRows, kKeys);
+  EXPECT_EQ(mask_of_text("strided:3", kMaskRows, kKeys), first);
+  EXPECT_NE(mask_of_text("strided:3", kMaskRows, kKeys + 1), first);
+  for (int i = 0; i < 70; ++i) mask_of_text("strided:" + std::to_string(i + 4), kMaskRows, kKeys);
+  EXPECT_NE(mask_of_text("strided:3", kMaskRows, kKeys), first);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@
 namespace sparkbench {
 namespace {
 
-constexpr Half kPoison{0x7fff};
+constexpr Half kGradientPoison{0x7fff};
 
 struct Outputs {
   std::vector<Half> dq, dk, dv;
@@ -30,9 +30,9 @@ struct Outputs {
 Outputs run_emulated(const Case& made, std::uint64_t schedule_seed = 0,
                      const BackwardSample& sample = {}) {
   const AttentionKernel& kernel = *find_attention_kernel("hopper-fp32acc");
-  Outputs outputs{std::vector<Half>(made.problem.q_elements(), kPoison),
-                  std::vector<Half>(made.problem.k_elements(), kPoison),
-                  std::vector<Half>(made.problem.k_elements(), kPoison),
+  Outputs outputs{std::vector<Half>(made.problem.q_elements(), kGradientPoison),
+                  std::vector<Half>(made.problem.k_elements(), kGradientPoison),
+                  std::vector<Half>(made.problem.k_elements(), kGradientPoison),
                   {}};
   EmulationOptions options = options_of(kernel);
   options.schedule_seed = schedule_seed;
@@ -122,7 +122,7 @@ TEST(HopperBackwardSample, HasTheBitsOfTheWhole) {
     EXPECT_EQ(std::memcmp(&some.dk[at], &whole.dk[at], 64 * sizeof(Half)), 0) << key;
     EXPECT_EQ(std::memcmp(&some.dv[at], &whole.dv[at], 64 * sizeof(Half)), 0) << key;
   }
-  EXPECT_EQ(some.dq[row_offset(0, 0, 0, 400, 4, 64)].bits, kPoison.bits);
+  EXPECT_EQ(some.dq[row_offset(0, 0, 0, 400, 4, 64)].bits, kGradientPoison.bits);
 }
 
 }  // namespace

@@ -21,30 +21,30 @@
 namespace sparkbench {
 namespace {
 
-constexpr std::string_view kKernel = "hopper-fp32acc";
+constexpr std::string_view kForwardKernel = "hopper-fp32acc";
 
-struct Outputs {
+struct ForwardOutputs {
   std::vector<Half> o;
   std::vector<float> lse;
 };
 
 /// `change` changes the tensors' strides.
 template <class Change>
-Outputs run_on_gpu(const Problem& problem, const OwnedInputs& inputs, Change change) {
+ForwardOutputs run_on_gpu(const Problem& problem, const OwnedInputs& inputs, Change change) {
   const DeviceBuffer q = upload(inputs.q), k = upload(inputs.k), v = upload(inputs.v);
   const DeviceBuffer o = poisoned(problem.q_elements() * sizeof(Half));
   const DeviceBuffer lse = poisoned(problem.lse_elements() * sizeof(float));
   ForwardTensors tensors = contiguous_tensors(problem, q.as<Half>(), k.as<Half>(), v.as<Half>(),
                                               o.as<Half>(), lse.as<float>());
   change(tensors);
-  run_on_stream(
-      plan_on_gpu(*find_attention_kernel(kKernel), forward_request(problem, tensors), nullptr),
-      nullptr);
+  run_on_stream(plan_on_gpu(*find_attention_kernel(kForwardKernel),
+                            forward_request(problem, tensors), nullptr),
+                nullptr);
   CUDA_CHECK(cudaDeviceSynchronize());
   return {download<Half>(o, problem.q_elements()), download<float>(lse, problem.lse_elements())};
 }
 
-Outputs run_on_gpu(const Problem& problem, const OwnedInputs& inputs) {
+ForwardOutputs run_on_gpu(const Problem& problem, const OwnedInputs& inputs) {
   return run_on_gpu(problem, inputs, [](ForwardTensors&) {});
 }
 
@@ -56,7 +56,7 @@ void expect_correct(const Problem& problem) {
   const ExactRows want = exact_forward(problem, inputs.view(), rows);
   const ForwardRows unfused = unfused_forward(problem, inputs.view(), rows,
                                               {arithmetic_profile("hopper"), Accumulator::kFp32});
-  const Outputs got = run_on_gpu(problem, inputs);
+  const ForwardOutputs got = run_on_gpu(problem, inputs);
   const ErrorMetrics error = error_metrics(gather_rows(problem, got.o, got.lse, rows), want);
   EXPECT_EQ(why_incorrect(error, error_metrics(unfused, want), {}), "");
 }
@@ -78,10 +78,10 @@ INSTANTIATE_TEST_SUITE_P(Padded, HopperForwardGpu,
 class HopperForwardGpuBits : public hopper::OnHopper<int> {};
 
 void expect_bits(const Problem& problem, const OwnedInputs& inputs) {
-  const Outputs gpu = run_on_gpu(problem, inputs);
-  Outputs emulated{std::vector<Half>(problem.q_elements()),
-                   std::vector<float>(problem.lse_elements())};
-  const AttentionKernel& kernel = *find_attention_kernel(kKernel);
+  const ForwardOutputs gpu = run_on_gpu(problem, inputs);
+  ForwardOutputs emulated{std::vector<Half>(problem.q_elements()),
+                          std::vector<float>(problem.lse_elements())};
+  const AttentionKernel& kernel = *find_attention_kernel(kForwardKernel);
   EmulationOptions options = options_of(kernel);
   options.detect = options.count = false;
   emulate_forward(kernel, problem,
@@ -139,8 +139,8 @@ TEST_P(HopperForwardGpuStrides, MayRepeatATensor) {
   };
   repeat(inputs.k);
   repeat(inputs.v);
-  const Outputs want = run_on_gpu(problem, inputs);
-  const Outputs got = run_on_gpu(problem, inputs, [](ForwardTensors& tensors) {
+  const ForwardOutputs want = run_on_gpu(problem, inputs);
+  const ForwardOutputs got = run_on_gpu(problem, inputs, [](ForwardTensors& tensors) {
     tensors.k.batch_stride = tensors.v.batch_stride = 0;
   });
   EXPECT_EQ(count_different(got.o, want.o), 0u);
@@ -170,15 +170,15 @@ TEST_P(HopperSparseGpu, HasTheEmulatedMachinesBits) {
         "causal-strided:3", "window:40+causal-strided:8", "band:3:5+strided:4",
         "window:40+causal-strided:3", "causal-dilated:90:4"}) {
     SCOPED_TRACE(spec);
-    compared += expect_emulated_bits(kKernel, with_pattern(problem(500), spec));
+    compared += expect_emulated_bits(kForwardKernel, with_pattern(problem(500), spec));
   }
-  compared += expect_emulated_bits(kKernel,
+  compared += expect_emulated_bits(kForwardKernel,
                                    with_pattern(problem(2430), "longformer:16:4/window:40+sink:3"));
   Random random(5);
   for (int i = 0; i < 20; ++i) {
     const RandomPattern drawn = random_pattern(random, 600);
     SCOPED_TRACE(drawn.name);
-    compared += expect_emulated_bits(kKernel, with_pattern(problem(1), drawn));
+    compared += expect_emulated_bits(kForwardKernel, with_pattern(problem(1), drawn));
   }
   std::cout << compared << " elements compared\n";
 }

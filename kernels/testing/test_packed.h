@@ -7,14 +7,11 @@
 
 #include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/registry.h"
+#include "kernels/testing/same_bits.h"
 #include "kernels/testing/test_problems.h"
 #include "reference/inputs/inputs.h"
 
 namespace sparkbench {
-
-inline bool same_bits(const std::vector<Half>& a, const std::vector<Half>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(Half)) == 0;
-}
 
 struct PackedRows;
 struct PackedGradients;

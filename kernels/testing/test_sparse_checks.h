@@ -5,11 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstring>
 #include <string_view>
 #include <type_traits>
 #include <vector>
 
+#include "kernels/testing/same_bits.h"
 #include "kernels/testing/test_sparse.h"
 
 namespace sparkbench {
@@ -26,11 +26,6 @@ inline Passes run(const PatternRun& run, bool is_deterministic, std::uint64_t sc
   EmulationOptions options = options_of(run.kernel());
   options.schedule_seed = schedule_seed;
   return run.emulate(options, is_deterministic, expect_clean);
-}
-
-template <class T>
-bool same_bits(const std::vector<T>& a, const std::vector<T>& b) {
-  return std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
 }
 
 template <class T>

@@ -38,8 +38,8 @@ EmulationReport emulate(const Problem& problem, const ForwardTensors& tensors,
 
 constexpr Half kPoison{0x7fff};
 
-Outputs run(std::string_view profile, const Problem& problem, const OwnedInputs& inputs,
-            std::span<const SampleTile> tiles = {}) {
+Outputs run_forward_tile(std::string_view profile, const Problem& problem,
+                         const OwnedInputs& inputs, std::span<const SampleTile> tiles = {}) {
   Outputs outputs{std::vector<Half>(problem.q_elements(), kPoison),
                   std::vector<float>(problem.lse_elements(), -7.0f),
                   {}};
@@ -59,7 +59,7 @@ TEST_P(TileForward, MatchesTheDefinitionForEveryMaskAndDropout) {
   const auto [profile, lengths] = GetParam();
   for_every_mask_and_some_dropout(64, lengths, [&](const Problem& problem) {
     const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 7);
-    const Outputs outputs = run(std::get<0>(GetParam()), problem, inputs);
+    const Outputs outputs = run_forward_tile(std::get<0>(GetParam()), problem, inputs);
     EXPECT_EQ(outputs.report.findings_total, 0u);
     EXPECT_GT(outputs.report.counters.mma_m16n8k16, 0u);
     const std::vector<QueryRow> rows = all_rows(problem);
@@ -84,10 +84,10 @@ TEST(TileForwardSample, IsEveryBlockOfATile) {
   const Problem problem{
       .heads = 2, .seqlen_q = 300, .seqlen_k = 70, .head_dim = 64, .mask = MaskSpec::causal()};
   const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 3);
-  const Outputs whole = run("ampere", problem, inputs);
+  const Outputs whole = run_forward_tile("ampere", problem, inputs);
   for (const int tile : {1, 2}) {
     const SampleTile sample{tile, 1, 0};
-    const Outputs some = run("ampere", problem, inputs, {&sample, 1});
+    const Outputs some = run_forward_tile("ampere", problem, inputs, {&sample, 1});
     for (const QueryRow& row : all_rows(problem)) {
       const bool is_computed = row.head == 1 && row.row / kSampleRows == tile;
       const std::size_t at = row_offset(row.batch, row.row, row.head, problem.seqlen_q,

@@ -13,11 +13,12 @@
 namespace sparkbench {
 namespace {
 
-using Layout = M16n8k16Layout;
-using Rows = LazyRows<Layout, 1, PlainProbabilities>;
+using LazyLayout = M16n8k16Layout;
+using Rows = LazyRows<LazyLayout, 1, PlainProbabilities>;
 
-constexpr int kTiles = 6, kSteps = 2, kTileKeys = kSteps * Layout::kStepKeys, kRows = 16;
-constexpr float kScaleLog2 = 0.7f;
+constexpr int kTiles = 6, kLazySteps = 2, kTileKeys = kLazySteps * LazyLayout::kStepKeys,
+              kRows = 16;
+constexpr float kLazyScaleLog2 = 0.7f;
 
 /// How scores change from tile to tile: they fall, rise within the slack, exceed it once in three
 /// tiles, exceed it in each, or exist only from the third tile on.
@@ -56,29 +57,29 @@ std::vector<OfRow> walk(TrendOf trend_of) {
     float o[2] = {}, largest_p[2] = {};
     int looks = 0, rises = 0;
     for (int tile = 0; tile < kTiles; ++tile) {
-      typename Layout::Fragment score[1][kSteps];
-      for (int step = 0; step < kSteps; ++step) {
-        for (int i = 0; i < Layout::kElements; ++i) {
-          const int row = row_of<Layout>(machine.lane(), i);
+      typename LazyLayout::Fragment score[1][kLazySteps];
+      for (int step = 0; step < kLazySteps; ++step) {
+        for (int i = 0; i < LazyLayout::kElements; ++i) {
+          const int row = row_of<LazyLayout>(machine.lane(), i);
           score[0][step].element[i] = score_of(
-              trend_of(row), row, kTileKeys * tile + key_of<Layout>(machine.lane(), step, i));
+              trend_of(row), row, kTileKeys * tile + key_of<LazyLayout>(machine.lane(), step, i));
         }
       }
       Rows::Values largest;
-      Layout::largest_from_zero(machine, score[0], largest.of[0]);
-      if (rows.may_rise(machine, largest, kScaleLog2)) {
-        Layout::largest(machine, score[0], largest.of[0]);
-        const Rows::Values rescale = rows.raise(machine, largest, kScaleLog2);
+      LazyLayout::largest_from_zero(machine, score[0], largest.of[0]);
+      if (rows.may_rise(machine, largest, kLazyScaleLog2)) {
+        LazyLayout::largest(machine, score[0], largest.of[0]);
+        const Rows::Values rescale = rows.raise(machine, largest, kLazyScaleLog2);
         for (int slot = 0; slot < 2; ++slot) o[slot] *= rescale.of[0][slot];
         looks += tile > 0;
         rises += tile > 0 && rescale.of[0][0] != 1.0f;
       }
-      auto softmax = rows.exponentials(machine, kScaleLog2);
-      float p[1][kSteps][Layout::kElements];
-      softmax.exponentials(machine, score, 0, kSteps, kScaleLog2, p);
+      auto softmax = rows.exponentials(machine, kLazyScaleLog2);
+      float p[1][kLazySteps][LazyLayout::kElements];
+      softmax.exponentials(machine, score, 0, kLazySteps, kLazyScaleLog2, p);
       rows.add(machine, softmax.sum);
-      for (int step = 0; step < kSteps; ++step) {
-        for (int i = 0; i < Layout::kElements; ++i) {
+      for (int step = 0; step < kLazySteps; ++step) {
+        for (int i = 0; i < LazyLayout::kElements; ++i) {
           o[i / 2] += p[0][step][i];
           largest_p[i / 2] = std::max(largest_p[i / 2], p[0][step][i]);
         }
@@ -87,12 +88,12 @@ std::vector<OfRow> walk(TrendOf trend_of) {
     const auto finished = rows.finished(machine, 0);
     for (int slot = 0; slot < 2; ++slot) {
       const auto sum = [](float a, float b) { return a + b; };
-      const float of_outputs = Layout::reduce_row(machine, o[slot], sum);
+      const float of_outputs = LazyLayout::reduce_row(machine, o[slot], sum);
       EXPECT_NEAR(of_outputs, finished.row_sum(slot), 1e-5f * of_outputs);
-      const float p = Layout::reduce_row(machine, largest_p[slot],
-                                         [](float a, float b) { return std::max(a, b); });
-      result[Layout::row(machine.lane(), slot)] = {finished.m[slot], finished.row_sum(slot), p,
-                                                   looks, rises};
+      const float p = LazyLayout::reduce_row(machine, largest_p[slot],
+                                             [](float a, float b) { return std::max(a, b); });
+      result[LazyLayout::row(machine.lane(), slot)] = {finished.m[slot], finished.row_sum(slot), p,
+                                                       looks, rises};
     }
   });
   return result;
@@ -104,12 +105,12 @@ void expect_exact(Trend trend, int row, const OfRow& got) {
     largest = std::fmax(largest, static_cast<double>(score_of(trend, row, key)));
   }
   for (int key = 0; key < kTiles * kTileKeys; ++key) {
-    l += std::exp2((score_of(trend, row, key) - largest) * kScaleLog2);
+    l += std::exp2((score_of(trend, row, key) - largest) * kLazyScaleLog2);
   }
-  const double log2_sum = got.m * kScaleLog2 + std::log2(got.row_sum);
-  EXPECT_NEAR(log2_sum, largest * kScaleLog2 + std::log2(l), 2e-5) << row;
+  const double log2_sum = got.m * kLazyScaleLog2 + std::log2(got.row_sum);
+  EXPECT_NEAR(log2_sum, largest * kLazyScaleLog2 + std::log2(l), 2e-5) << row;
   EXPECT_LE(got.m, largest);
-  EXPECT_LE((largest - got.m) * kScaleLog2, Rows::kSlackLog2);
+  EXPECT_LE((largest - got.m) * kLazyScaleLog2, Rows::kSlackLog2);
   EXPECT_LE(got.largest_p, std::exp2(Rows::kSlackLog2));
 }
 
@@ -167,16 +168,16 @@ TEST(LazyRows, AreTheSameWhateverOtherRowsSee) {
 TEST(LazyRows, OfNoKeyHaveNoSum) {
   run({}, [&](EmulatedMachine& machine) {
     Rows rows;
-    const typename Layout::Fragment hidden[1][1] = {
+    const typename LazyLayout::Fragment hidden[1][1] = {
         {{{-INFINITY, -INFINITY, -INFINITY, -INFINITY}}}};
     Rows::Values largest;
-    Layout::largest_from_zero(machine, hidden[0], largest.of[0]);
-    EXPECT_TRUE(rows.may_rise(machine, largest, kScaleLog2));
-    Layout::largest(machine, hidden[0], largest.of[0]);
-    const Rows::Values rescale = rows.raise(machine, largest, kScaleLog2);
-    auto softmax = rows.exponentials(machine, kScaleLog2);
-    float p[1][1][Layout::kElements];
-    softmax.exponentials(machine, hidden, 0, 1, kScaleLog2, p);
+    LazyLayout::largest_from_zero(machine, hidden[0], largest.of[0]);
+    EXPECT_TRUE(rows.may_rise(machine, largest, kLazyScaleLog2));
+    LazyLayout::largest(machine, hidden[0], largest.of[0]);
+    const Rows::Values rescale = rows.raise(machine, largest, kLazyScaleLog2);
+    auto softmax = rows.exponentials(machine, kLazyScaleLog2);
+    float p[1][1][LazyLayout::kElements];
+    softmax.exponentials(machine, hidden, 0, 1, kLazyScaleLog2, p);
     rows.add(machine, softmax.sum);
     for (int slot = 0; slot < 2; ++slot) {
       EXPECT_EQ(rescale.of[0][slot], 1.0f);

@@ -12,8 +12,8 @@
 namespace sparkbench {
 namespace {
 
-constexpr int kTiles = 3, kGroups = 2;
-constexpr float kScaleLog2 = 0.7f;
+constexpr int kScoreTiles = 3, kGroups = 2;
+constexpr float kLog2Scale = 0.7f;
 
 /// A score of row `row` and key `key`; row 3 sees no key of the first tile, row 5 none at all.
 float score_of(int row, int key, int tile_keys) {
@@ -27,7 +27,7 @@ void expect_sums() {
   constexpr int kSteps = 2, kKeys = kSteps * Layout::kStepKeys;
   run({}, [&](EmulatedMachine& machine) {
     Rows rows;
-    for (int tile = 0; tile < kTiles; ++tile) {
+    for (int tile = 0; tile < kScoreTiles; ++tile) {
       typename Layout::Fragment score[kGroups][kSteps];
       for (int g = 0; g < kGroups; ++g) {
         for (int step = 0; step < kSteps; ++step) {
@@ -38,10 +38,10 @@ void expect_sums() {
           }
         }
       }
-      TileSoftmax<Layout, kGroups> softmax(machine, score, kScaleLog2, rows);
+      TileSoftmax<Layout, kGroups> softmax(machine, score, kLog2Scale, rows);
       float p[kGroups][kSteps][Layout::kElements];
-      softmax.exponentials(machine, score, 0, 1, kScaleLog2, p);
-      softmax.exponentials(machine, score, 1, kSteps, kScaleLog2, p);
+      softmax.exponentials(machine, score, 0, 1, kLog2Scale, p);
+      softmax.exponentials(machine, score, 1, kSteps, kLog2Scale, p);
       rows.add(machine, softmax.sum);
     }
     for (int g = 0; g < kGroups; ++g) {
@@ -49,12 +49,12 @@ void expect_sums() {
       for (int slot = 0; slot < Layout::kRowsPerLane; ++slot) {
         const int row = 16 * g + Layout::row(machine.lane(), slot);
         double m = -INFINITY, l = 0.0;
-        for (int key = 0; key < kTiles * kKeys; ++key) {
+        for (int key = 0; key < kScoreTiles * kKeys; ++key) {
           m = std::fmax(m, static_cast<double>(score_of(row, key, kKeys)));
         }
-        for (int key = 0; key < kTiles * kKeys; ++key) {
+        for (int key = 0; key < kScoreTiles * kKeys; ++key) {
           const double score = score_of(row, key, kKeys);
-          if (score > -INFINITY) l += std::exp2((score - m) * kScaleLog2);
+          if (score > -INFINITY) l += std::exp2((score - m) * kLog2Scale);
         }
         EXPECT_EQ(finished.m[slot], row == 5 ? kNoScore : m);
         EXPECT_NEAR(finished.row_sum(slot), l, 1e-5 * l);

@@ -2,7 +2,6 @@
 // whatever slots there are and in whatever order warps run.
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <iterator>
 #include <random>
 #include <tuple>
@@ -11,6 +10,7 @@
 #include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
 #include "kernels/testing/nightly.h"
+#include "kernels/testing/same_bits.h"
 #include "kernels/volta/backward/relay_plan.h"
 #include "kernels/volta/emulated.h"
 #include "reference/exact/exact.h"
@@ -80,10 +80,6 @@ class Case {
   const std::vector<Half> d_o_;
   const RoundedForward forward_;
 };
-
-bool same_bits(const std::vector<Half>& a, const std::vector<Half>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(Half)) == 0;
-}
 
 void expect_correct(Accumulator accumulator, const Problem& problem, const Case& made,
                     const Gradients& got, const GradientRows& rows) {

@@ -1,7 +1,6 @@
 // The Volta backward kernels on the emulated V100, against the definition.
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <utility>
 #include <vector>
 
@@ -9,6 +8,7 @@
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
 #include "kernels/registry.h"
 #include "kernels/strided/kernel_passes.h"
+#include "kernels/testing/same_bits.h"
 #include "kernels/testing/test_problems.h"
 #include "reference/exact/exact.h"
 #include "reference/exact/exact_backward.h"
@@ -167,10 +167,6 @@ Problem small_problem() {
           .mask = MaskSpec::causal(),
           .dropout_p = 0.1f,
           .seed = 5};
-}
-
-bool same_bits(const std::vector<Half>& a, const std::vector<Half>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(Half)) == 0;
 }
 
 class VoltaBackwardBits : public testing::TestWithParam<Accumulator> {};

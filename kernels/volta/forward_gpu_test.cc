@@ -23,12 +23,13 @@ namespace {
 
 constexpr std::string_view kKernels[] = {"volta-fp16acc", "volta-fp32acc"};
 
-struct Outputs {
+struct ForwardOutputs {
   std::vector<Half> o;
   std::vector<float> lse;
 };
 
-Outputs run_on_gpu(std::string_view kernel, const Problem& problem, const OwnedInputs& inputs) {
+ForwardOutputs run_on_gpu(std::string_view kernel, const Problem& problem,
+                          const OwnedInputs& inputs) {
   const DeviceBuffer q = upload(inputs.q), k = upload(inputs.k), v = upload(inputs.v);
   const DeviceBuffer o = poisoned(problem.q_elements() * sizeof(Half));
   const DeviceBuffer lse = poisoned(problem.lse_elements() * sizeof(float));
@@ -54,7 +55,7 @@ void expect_correct(std::string_view kernel, const Problem& problem) {
   const ExactRows want = exact_forward(problem, inputs.view(), rows);
   const ForwardRows unfused = unfused_forward(
       problem, inputs.view(), rows, {native_profile(), find_attention_kernel(kernel)->accumulator});
-  const Outputs got = run_on_gpu(kernel, problem, inputs);
+  const ForwardOutputs got = run_on_gpu(kernel, problem, inputs);
   const ErrorMetrics error = error_metrics(gather_rows(problem, got.o, got.lse, rows), want);
   EXPECT_EQ(why_incorrect(error, error_metrics(unfused, want), {}), "");
 }
@@ -86,11 +87,11 @@ INSTANTIATE_TEST_SUITE_P(ZeroColumnsOfOneRow, VoltaForwardGpu,
 
 class VoltaForwardGpuBits : public VoltaForwardGpu {};
 
-void expect_emulated_bits(std::string_view kernel, const Problem& problem) {
+void expect_forward_bits(std::string_view kernel, const Problem& problem) {
   const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 5);
-  const Outputs gpu = run_on_gpu(kernel, problem, inputs);
-  Outputs emulated{std::vector<Half>(problem.q_elements()),
-                   std::vector<float>(problem.lse_elements())};
+  const ForwardOutputs gpu = run_on_gpu(kernel, problem, inputs);
+  ForwardOutputs emulated{std::vector<Half>(problem.q_elements()),
+                          std::vector<float>(problem.lse_elements())};
   emulate_forward(*find_attention_kernel(kernel), problem,
                   contiguous_tensors(problem, inputs.q.data(), inputs.k.data(), inputs.v.data(),
                                      emulated.o.data(), emulated.lse.data()),
@@ -108,15 +109,15 @@ TEST_P(VoltaForwardGpuBits, EqualTheEmulatedMachines) {
   const auto [kernel, head_dim, seqlen] = GetParam();
   for (const MaskSpec& mask :
        {MaskSpec::causal(), MaskSpec::window(100), MaskSpec::band(130, 20)}) {
-    expect_emulated_bits(kernel, {.batch = 4,
-                                  .heads = 16,
-                                  .seqlen_q = seqlen,
-                                  .seqlen_k = seqlen,
-                                  .head_dim = head_dim,
-                                  .mask = mask,
-                                  .dropout_p = 0.1f,
-                                  .seed = 3,
-                                  .heads_k = mask == MaskSpec::causal() ? 16 : 2});
+    expect_forward_bits(kernel, {.batch = 4,
+                                 .heads = 16,
+                                 .seqlen_q = seqlen,
+                                 .seqlen_k = seqlen,
+                                 .head_dim = head_dim,
+                                 .mask = mask,
+                                 .dropout_p = 0.1f,
+                                 .seed = 3,
+                                 .heads_k = mask == MaskSpec::causal() ? 16 : 2});
   }
 }
 

@@ -21,16 +21,16 @@ namespace {
 
 constexpr std::string_view kKernels[] = {"volta-fp16acc", "volta-fp32acc"};
 
-struct Outputs {
+struct ForwardOutputs {
   std::vector<Half> o;
   std::vector<float> lse;
   EmulationReport report;
 };
 
-Outputs run_emulated(std::string_view kernel, const Problem& problem, const OwnedInputs& inputs,
-                     EmulationOptions options = {}) {
+ForwardOutputs run_emulated(std::string_view kernel, const Problem& problem,
+                            const OwnedInputs& inputs, EmulationOptions options = {}) {
   if (options.profile == nullptr) options.profile = &arithmetic_profile("volta");
-  Outputs outputs;
+  ForwardOutputs outputs;
   outputs.o.assign(problem.q_elements(), Half{0x7fff});
   outputs.lse.assign(problem.lse_elements(), std::numeric_limits<float>::quiet_NaN());
   outputs.report =
@@ -44,7 +44,7 @@ Outputs run_emulated(std::string_view kernel, const Problem& problem, const Owne
 void expect_correct(std::string_view kernel, const Problem& problem,
                     const EmulationOptions& options = {}) {
   const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 7);
-  const Outputs outputs = run_emulated(kernel, problem, inputs, options);
+  const ForwardOutputs outputs = run_emulated(kernel, problem, inputs, options);
   EXPECT_EQ(outputs.report.findings_total, 0u);
   EXPECT_EQ(outputs.report.counters.bank_conflicts, 0u);
 
@@ -115,7 +115,7 @@ INSTANTIATE_TEST_SUITE_P(HeadDims, VoltaForwardIn64KiB,
                                               {}, {8, 16, 24, 32, 40, 72, 96, 104, 120})),
                                           testing::Values(Lengths{129, 65})));
 
-Problem small_problem() {
+Problem small_forward_problem() {
   return {.batch = 2,
           .heads = 3,
           .seqlen_q = 131,
@@ -126,7 +126,7 @@ Problem small_problem() {
           .seed = 5};
 }
 
-bool same_bits(const Outputs& a, const Outputs& b) {
+bool same_output_bits(const ForwardOutputs& a, const ForwardOutputs& b) {
   return std::memcmp(a.o.data(), b.o.data(), a.o.size() * sizeof(Half)) == 0 &&
          std::memcmp(a.lse.data(), b.lse.data(), a.lse.size() * sizeof(float)) == 0;
 }
@@ -134,24 +134,26 @@ bool same_bits(const Outputs& a, const Outputs& b) {
 class VoltaForwardBits : public testing::TestWithParam<std::string_view> {};
 
 TEST_P(VoltaForwardBits, DoNotDependOnTheThreadSchedule) {
-  const OwnedInputs inputs = make_inputs(small_problem(), Distribution::kNormal, 3);
-  const Outputs first = run_emulated(GetParam(), small_problem(), inputs, {.schedule_seed = 0});
+  const OwnedInputs inputs = make_inputs(small_forward_problem(), Distribution::kNormal, 3);
+  const ForwardOutputs first =
+      run_emulated(GetParam(), small_forward_problem(), inputs, {.schedule_seed = 0});
   for (const std::uint64_t seed : with_nightly<std::uint64_t>({1}, {2, 3})) {
-    EXPECT_TRUE(same_bits(
-        first, run_emulated(GetParam(), small_problem(), inputs, {.schedule_seed = seed})));
+    EXPECT_TRUE(same_output_bits(
+        first, run_emulated(GetParam(), small_forward_problem(), inputs, {.schedule_seed = seed})));
   }
 }
 
 TEST_P(VoltaForwardBits, DoNotDependOnTheNumberOfWorkers) {
-  const OwnedInputs inputs = make_inputs(small_problem(), Distribution::kNormal, 3);
-  EXPECT_TRUE(same_bits(run_emulated(GetParam(), small_problem(), inputs, {.workers = 1}),
-                        run_emulated(GetParam(), small_problem(), inputs, {.workers = 2})));
+  const OwnedInputs inputs = make_inputs(small_forward_problem(), Distribution::kNormal, 3);
+  EXPECT_TRUE(
+      same_output_bits(run_emulated(GetParam(), small_forward_problem(), inputs, {.workers = 1}),
+                       run_emulated(GetParam(), small_forward_problem(), inputs, {.workers = 2})));
 }
 
 TEST_P(VoltaForwardBits, LeaveRowsOfOtherTilesUntouched) {
-  const Problem problem = small_problem();
+  const Problem problem = small_forward_problem();
   const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 3);
-  const Outputs whole = run_emulated(GetParam(), problem, inputs);
+  const ForwardOutputs whole = run_emulated(GetParam(), problem, inputs);
   std::vector<Half> o(problem.q_elements(), Half{0x7fff});
   std::vector<float> lse(problem.lse_elements(), -7.0f);
   const auto* kernel = find_attention_kernel(GetParam());
@@ -170,8 +172,8 @@ TEST_P(VoltaForwardBits, LeaveRowsOfOtherTilesUntouched) {
 }
 
 TEST_P(VoltaForwardBits, AreZeroAndMinusInfinityWithoutAKey) {
-  const Problem problem = small_problem();
-  const Outputs outputs =
+  const Problem problem = small_forward_problem();
+  const ForwardOutputs outputs =
       run_emulated(GetParam(), problem, make_inputs(problem, Distribution::kNormal, 3));
   const int masked_rows = problem.seqlen_q - problem.seqlen_k;
   for (const QueryRow& row : all_rows(problem)) {
@@ -184,13 +186,13 @@ TEST_P(VoltaForwardBits, AreZeroAndMinusInfinityWithoutAKey) {
 }
 
 TEST_P(VoltaForwardBits, ShowANanWhereItIsSeen) {
-  Problem problem = small_problem();
+  Problem problem = small_forward_problem();
   problem.dropout_p = 0.0f;
   OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 3);
   const int nan_row = 100;
   inputs.q[row_offset(1, nan_row, 2, problem.seqlen_q, problem.heads, problem.head_dim)] =
       Half{0x7e00};
-  const Outputs outputs = run_emulated(GetParam(), problem, inputs);
+  const ForwardOutputs outputs = run_emulated(GetParam(), problem, inputs);
   for (const QueryRow& row : all_rows(problem)) {
     const bool expected = row.batch == 1 && row.head == 2 && row.row == nan_row;
     EXPECT_EQ(std::isnan(outputs.lse[row.lse_index(problem)]), expected) << row.row;
@@ -202,7 +204,7 @@ INSTANTIATE_TEST_SUITE_P(Accumulators, VoltaForwardBits, testing::ValuesIn(kKern
 double rel_l1_of(std::string_view kernel, int seqlen_k) {
   const Problem problem{.seqlen_q = 64, .seqlen_k = seqlen_k, .head_dim = 64};
   const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 7);
-  const Outputs outputs = run_emulated(kernel, problem, inputs);
+  const ForwardOutputs outputs = run_emulated(kernel, problem, inputs);
   const std::vector<QueryRow> rows = all_rows(problem);
   return error_metrics(gather_rows(problem, outputs.o, outputs.lse, rows),
                        exact_forward(problem, inputs.view(), rows))

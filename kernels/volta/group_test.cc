@@ -2,7 +2,6 @@
 // the same problem with keys and values repeated for each head.
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <span>
 #include <utility>
 #include <vector>
@@ -12,6 +11,7 @@
 #include "kernels/registry.h"
 #include "kernels/strided/kernel_passes.h"
 #include "kernels/testing/nightly.h"
+#include "kernels/testing/same_bits.h"
 #include "kernels/testing/test_problems.h"
 #include "kernels/volta/backward/walk.h"
 #include "reference/error_metrics.h"
@@ -39,13 +39,13 @@ EmulationOptions options_of(std::uint64_t schedule_seed, std::size_t shared_byte
 }
 
 /// A problem with its inputs, and a forward pass to start gradients from.
-struct Case {
+struct GroupCase {
   Problem problem;
   OwnedInputs inputs;
   std::vector<Half> d_o;
   RoundedForward forward;
 
-  explicit Case(const Problem& of)
+  explicit GroupCase(const Problem& of)
       : problem(of),
         inputs(make_inputs(problem, Distribution::kNormal, 7)),
         d_o(make_gradient_input(problem, Distribution::kNormal, 7)),
@@ -54,8 +54,8 @@ struct Case {
     return {inputs.q, inputs.k, inputs.v, d_o, forward.o, forward.lse};
   }
   /// Each head with keys and values of its own.
-  Case expanded() const {
-    Case twin = *this;
+  GroupCase expanded() const {
+    GroupCase twin = *this;
     twin.problem.heads_k = problem.heads;
     twin.inputs.k = repeated(inputs.k);
     twin.inputs.v = repeated(inputs.v);
@@ -83,7 +83,7 @@ struct Rows {
   EmulationReport report;
 };
 
-Rows run_forward(Accumulator accumulator, const Case& made) {
+Rows run_forward(Accumulator accumulator, const GroupCase& made) {
   Rows rows{std::vector<Half>(made.problem.q_elements(), Half{0x7fff}),
             std::vector<float>(made.problem.lse_elements(), NAN),
             {}};
@@ -102,20 +102,20 @@ struct Run {
   std::size_t shared_bytes = EmulationOptions{}.shared_bytes_per_block;
 };
 
-struct Outputs {
+struct GroupOutputs {
   std::vector<Half> dq, dk, dv;
   EmulationReport report;
 
   GradientTensors view() const { return {dq, dk, dv}; }
 };
 
-Outputs run_backward(Accumulator accumulator, const Case& made, const Run& run) {
+GroupOutputs run_backward(Accumulator accumulator, const GroupCase& made, const Run& run) {
   const Problem& problem = made.problem;
   const Half poison{0x7fff};
-  Outputs out{std::vector<Half>(problem.q_elements(), poison),
-              std::vector<Half>(problem.k_elements(), poison),
-              std::vector<Half>(problem.k_elements(), poison),
-              {}};
+  GroupOutputs out{std::vector<Half>(problem.q_elements(), poison),
+                   std::vector<Half>(problem.k_elements(), poison),
+                   std::vector<Half>(problem.k_elements(), poison),
+                   {}};
   out.report = emulate_backward(
       kernel_of(accumulator), problem,
       contiguous_tensors(problem, made.inputs.q.data(), made.inputs.k.data(), made.inputs.v.data(),
@@ -125,20 +125,16 @@ Outputs run_backward(Accumulator accumulator, const Case& made, const Run& run) 
   return out;
 }
 
-void expect_clean(const EmulationReport& report) {
+void expect_no_findings(const EmulationReport& report) {
   EXPECT_EQ(report.findings_total, 0u)
       << (report.findings.empty() ? "" : report.findings.front().message);
   EXPECT_EQ(report.counters.bank_conflicts, 0u);
 }
 
-bool same_bits(const std::vector<Half>& a, const std::vector<Half>& b) {
-  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(Half)) == 0;
-}
-
-void expect_correct(Accumulator accumulator, const Case& made, const GradientRows& rows,
+void expect_correct(Accumulator accumulator, const GroupCase& made, const GradientRows& rows,
                     const Run& run) {
-  const Outputs outputs = run_backward(accumulator, made, run);
-  expect_clean(outputs.report);
+  const GroupOutputs outputs = run_backward(accumulator, made, run);
+  expect_no_findings(outputs.report);
   const ExactGradients want = exact_backward(made.problem, made.view(), rows);
   const HalfGradients unfused =
       unfused_backward(made.problem, made.view(), rows, {arithmetic_profile("volta"), accumulator});
@@ -171,10 +167,10 @@ class VoltaGroups : public testing::TestWithParam<std::tuple<Accumulator, int, i
 
 TEST_P(VoltaGroups, ForwardHasTheExpandedBits) {
   for (const Lengths lengths : {Lengths{45, 77}, Lengths{131, 70}}) {
-    const Case made(problem_of(heads_k_, head_dim_, lengths));
+    const GroupCase made(problem_of(heads_k_, head_dim_, lengths));
     const Rows got = run_forward(accumulator_, made);
     const Rows want = run_forward(accumulator_, made.expanded());
-    expect_clean(got.report);
+    expect_no_findings(got.report);
     EXPECT_TRUE(same_bits(got.o, want.o));
     EXPECT_EQ(got.lse, want.lse);
   }
@@ -191,7 +187,7 @@ TEST_P(VoltaGroups, BackwardMatchesTheDefinition) {
       Problem problem = problem_of(heads_k_, head_dim_, lengths);
       problem.mask = mask;
       problem.dropout_p = mask == MaskSpec::window(19) ? 0.0f : 0.17f;
-      const Case made(problem);
+      const GroupCase made(problem);
       for (const bool is_deterministic : {false, true}) {
         expect_correct(accumulator_, made, all_gradient_rows(problem),
                        {.is_deterministic = is_deterministic});
@@ -202,7 +198,7 @@ TEST_P(VoltaGroups, BackwardMatchesTheDefinition) {
 
 TEST_P(VoltaGroups, BackwardMatchesTheDefinitionIn64KiB) {
   if (head_dim_ > 128) GTEST_SKIP() << "no kernel of 64 KiB is for this head_dim";
-  const Case made(problem_of(heads_k_, head_dim_, {77, 150}));
+  const GroupCase made(problem_of(heads_k_, head_dim_, {77, 150}));
   for (const bool is_deterministic : {false, true}) {
     expect_correct(accumulator_, made, all_gradient_rows(made.problem),
                    {.is_deterministic = is_deterministic, .shared_bytes = 64 << 10});
@@ -210,16 +206,17 @@ TEST_P(VoltaGroups, BackwardMatchesTheDefinitionIn64KiB) {
 }
 
 TEST_P(VoltaGroups, DeterministicBitsDependOnNoSchedule) {
-  const Case made(problem_of(heads_k_, head_dim_, {77, 150}));
-  const Outputs first = run_backward(accumulator_, made, {.is_deterministic = true});
-  const Outputs again =
+  const GroupCase made(problem_of(heads_k_, head_dim_, {77, 150}));
+  const GroupOutputs first = run_backward(accumulator_, made, {.is_deterministic = true});
+  const GroupOutputs again =
       run_backward(accumulator_, made, {.is_deterministic = true, .schedule_seed = 5});
   EXPECT_TRUE(same_bits(first.dq, again.dq));
   EXPECT_TRUE(same_bits(first.dk, again.dk));
   EXPECT_TRUE(same_bits(first.dv, again.dv));
-  const Outputs expanded = run_backward(accumulator_, made.expanded(), {.is_deterministic = true});
+  const GroupOutputs expanded =
+      run_backward(accumulator_, made.expanded(), {.is_deterministic = true});
   EXPECT_TRUE(same_bits(first.dq, expanded.dq));
-  const Outputs atomic = run_backward(accumulator_, made, {.schedule_seed = 9});
+  const GroupOutputs atomic = run_backward(accumulator_, made, {.schedule_seed = 9});
   EXPECT_TRUE(same_bits(first.dk, atomic.dk));
   EXPECT_TRUE(same_bits(first.dv, atomic.dv));
 }
@@ -227,7 +224,7 @@ TEST_P(VoltaGroups, DeterministicBitsDependOnNoSchedule) {
 /// Tiles of queries of two heads of one group, whose partial sums must not be added twice.
 TEST_P(VoltaGroups, SamplesAreCorrect) {
   const Problem problem = problem_of(heads_k_, head_dim_, {150, 140});
-  const Case made(problem);
+  const GroupCase made(problem);
   const BackwardSample sample{.query_tiles = {{1, 2, 1}, {1, 3, 1}},
                               .key_tiles = {{1, heads_k_ - 1, 1}}};
   GradientRows rows;

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstring>
 #include <string_view>
 #include <vector>
 
@@ -12,13 +11,14 @@
 #include "kernels/mask/pattern/sparse_mask.h"
 #include "kernels/registry.h"
 #include "kernels/strided/kernel_passes.h"
+#include "kernels/testing/same_bits.h"
 #include "reference/exact/exact.h"
 #include "reference/inputs/inputs.h"
 
 namespace sparkbench {
 namespace {
 
-struct Outputs {
+struct MaskOutputs {
   std::vector<Half> o, dq, dk, dv;
   std::vector<float> lse;
   Counters forward, backward;
@@ -26,14 +26,15 @@ struct Outputs {
 
 EmulationOptions options() { return {.profile = &arithmetic_profile("volta")}; }
 
-Outputs run_forward(std::string_view kernel, const Problem& problem, const OwnedInputs& inputs) {
-  Outputs outputs{std::vector<Half>(problem.q_elements()),
-                  std::vector<Half>(problem.q_elements()),
-                  std::vector<Half>(problem.k_elements()),
-                  std::vector<Half>(problem.k_elements()),
-                  std::vector<float>(problem.lse_elements()),
-                  {},
-                  {}};
+MaskOutputs run_forward(std::string_view kernel, const Problem& problem,
+                        const OwnedInputs& inputs) {
+  MaskOutputs outputs{std::vector<Half>(problem.q_elements()),
+                      std::vector<Half>(problem.q_elements()),
+                      std::vector<Half>(problem.k_elements()),
+                      std::vector<Half>(problem.k_elements()),
+                      std::vector<float>(problem.lse_elements()),
+                      {},
+                      {}};
   const EmulationReport report =
       emulate_forward(*find_attention_kernel(kernel), problem,
                       contiguous_tensors(problem, inputs.q.data(), inputs.k.data(), inputs.v.data(),
@@ -44,10 +45,10 @@ Outputs run_forward(std::string_view kernel, const Problem& problem, const Owned
   return outputs;
 }
 
-Outputs run(std::string_view kernel, const Problem& problem, bool is_deterministic = true) {
+MaskOutputs run(std::string_view kernel, const Problem& problem, bool is_deterministic = true) {
   const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 3);
   const std::vector<Half> d_o = make_gradient_input(problem, Distribution::kNormal, 3);
-  Outputs outputs = run_forward(kernel, problem, inputs);
+  MaskOutputs outputs = run_forward(kernel, problem, inputs);
   const EmulationReport report = emulate_backward(
       *find_attention_kernel(kernel), problem,
       contiguous_tensors(problem, inputs.q.data(), inputs.k.data(), inputs.v.data(),
@@ -64,10 +65,6 @@ Counters forward_counters(const Problem& problem) {
       .forward;
 }
 
-bool same_bits(const std::vector<Half>& a, const std::vector<Half>& b) {
-  return std::memcmp(a.data(), b.data(), a.size() * sizeof(Half)) == 0;
-}
-
 Problem problem_of(const MaskSpec& mask, int seqlen, int head_dim) {
   return {.seqlen_q = seqlen,
           .seqlen_k = seqlen,
@@ -81,12 +78,12 @@ class VoltaMask : public testing::TestWithParam<int> {};
 
 TEST_P(VoltaMask, AsWideAsTheSequenceIsCausal) {
   for (const std::string_view kernel : {"volta-fp16acc", "volta-fp32acc"}) {
-    const Outputs causal = run(kernel, problem_of(MaskSpec::causal(), 200, GetParam()));
+    const MaskOutputs causal = run(kernel, problem_of(MaskSpec::causal(), 200, GetParam()));
     for (const MaskSpec& mask :
          {MaskSpec::window(200), MaskSpec::window(1000), MaskSpec::band(199, 0),
           MaskSpec::prefix(0), MaskSpec::prefix(1)}) {
       SCOPED_TRACE(name_of(mask));
-      const Outputs same = run(kernel, problem_of(mask, 200, GetParam()));
+      const MaskOutputs same = run(kernel, problem_of(mask, 200, GetParam()));
       EXPECT_TRUE(same_bits(causal.o, same.o));
       EXPECT_TRUE(same_bits(causal.dq, same.dq));
       EXPECT_TRUE(same_bits(causal.dk, same.dk));

@@ -20,19 +20,19 @@
 namespace sparkbench {
 namespace {
 
-constexpr std::string_view kKernels[] = {"volta-fp32acc", "volta-fp16acc"};
+constexpr std::string_view kSparseKernels[] = {"volta-fp32acc", "volta-fp16acc"};
 /// As many as are drawn at random.
-const int kPatterns = is_nightly() ? 500 : 8;
+const int kRandomPatterns = is_nightly() ? 500 : 8;
 
 class VoltaPattern : public testing::TestWithParam<int> {};
 
 /// For a mask with one key interval per row, lists have the tiles that a dense kernel visits.
 TEST_P(VoltaPattern, OfOneRunHasTheDenseKernelsBits) {
   const auto of_head_dim = static_cast<std::size_t>(GetParam()) / 64;
-  for (std::size_t i = 0; i < std::size(kKernels); ++i) {
+  for (std::size_t i = 0; i < std::size(kSparseKernels); ++i) {
     for (std::size_t m = 0; m < std::size(kMaskOfEachKind); ++m) {
       if (!is_tried(of_head_dim + i + m, 2)) continue;
-      const std::string_view kernel = kKernels[i];
+      const std::string_view kernel = kSparseKernels[i];
       const MaskSpec& mask = kMaskOfEachKind[m];
       const float dropout_p = mask == MaskSpec::causal() ? 0.0f : 0.17f;
       SCOPED_TRACE(testing::Message() << kernel << ", " << name_of(mask) << ", " << dropout_p);
@@ -58,7 +58,7 @@ TEST_P(VoltaPattern, OfOneRunHasTheDenseKernelsBits) {
 
 TEST(VoltaPatterns, DrawnAtRandomAreAsTheirPictures) {
   Random random(20);
-  for (int i = 0; i < kPatterns; ++i) {
+  for (int i = 0; i < kRandomPatterns; ++i) {
     const RandomPattern drawn = random_pattern(random, 300);
     Problem problem{.heads = 2,
                     .head_dim = draw(random, 1, 32) * 8,
@@ -77,7 +77,7 @@ TEST(VoltaPatterns, DrawnAtRandomAreAsTheirPictures) {
 
 TEST(VoltaPatterns, DrawnAtRandomAreSoWithFp16Scores) {
   Random random(21);
-  for (int i = 0; i < kPatterns; ++i) {
+  for (int i = 0; i < kRandomPatterns; ++i) {
     const RandomPattern drawn = random_pattern(random, 300);
     const Problem problem{.heads = 2,
                           .head_dim = draw(random, 1, 32) * 8,
@@ -93,7 +93,7 @@ TEST(VoltaPatterns, DrawnAtRandomAreSoWithFp16Scores) {
 }
 
 /// Rows that see all and keys that all see are more than one block's work.
-constexpr std::string_view kSplit = "longformer:16:4/window:40+sink:3";
+constexpr std::string_view kSplitPattern = "longformer:16:4/window:40+sink:3";
 constexpr int kSplitSeqlen = 2430;
 
 Problem split_problem(int head_dim, float dropout_p) {
@@ -105,7 +105,7 @@ Problem split_problem(int head_dim, float dropout_p) {
                        .softmax_scale = 0.02f,
                        .seed = 6,
                        .heads_k = 1},
-                      kSplit);
+                      kSplitPattern);
 }
 
 TEST(VoltaSplitBlocks, AreThePatternByItsDefinition) {
@@ -138,7 +138,7 @@ TEST(VoltaSplitBlocks, AreSoWithSumsInFp16) {
 
 /// In whatever order blocks and warps run.
 TEST(VoltaSplitBlocks, HaveTheSameBitsEachTime) {
-  for (const std::string_view kernel : kKernels) {
+  for (const std::string_view kernel : kSparseKernels) {
     const PatternRun made(kernel, split_problem(64, 0.1f));
     const Passes once = run(made, true, 1), again = run(made, true, 2);
     EXPECT_TRUE(same_bits(once.o, again.o));

@@ -13,7 +13,7 @@
 namespace sparkbench::cudnn {
 namespace {
 
-Api fake_api() {
+Api recording_api() {
   Api api{};
   api.error_string = [](int) { return "CUDNN_STATUS_OF_A_TEST"; };
   api.last_error = [](char* message, std::size_t size) { std::strncpy(message, "why", size); };
@@ -25,13 +25,13 @@ TEST(CudnnApi, SpellsAVersionAsNvidiaDoes) {
   EXPECT_EQ(spell_version(90000), "9.0.0");
 }
 
-TEST(CudnnApi, LetsSuccessPass) { EXPECT_NO_THROW(check(fake_api(), 0, "cudnnCreate")); }
+TEST(CudnnApi, LetsSuccessPass) { EXPECT_NO_THROW(check(recording_api(), 0, "cudnnCreate")); }
 
 TEST(CudnnApi, TellsWhatIsDeclinedFromAFailure) {
-  EXPECT_THROW(check(fake_api(), 3000, "cudnnBackendFinalize"), UnsupportedError);
-  EXPECT_THROW(check(fake_api(), 3011, "cudnnBackendFinalize"), UnsupportedError);
+  EXPECT_THROW(check(recording_api(), 3000, "cudnnBackendFinalize"), UnsupportedError);
+  EXPECT_THROW(check(recording_api(), 3011, "cudnnBackendFinalize"), UnsupportedError);
   try {
-    check(fake_api(), 2000, "cudnnBackendFinalize");
+    check(recording_api(), 2000, "cudnnBackendFinalize");
     FAIL() << "a bad parameter is an error";
   } catch (const UnsupportedError&) {
     FAIL() << "a bad parameter is a failure";

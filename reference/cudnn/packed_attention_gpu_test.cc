@@ -18,7 +18,7 @@
 namespace sparkbench {
 namespace {
 
-constexpr std::uint64_t kSeed = 7;
+constexpr std::uint64_t kPackedSeed = 7;
 constexpr Tolerance kForwardTolerance{.ratio = 0.0, .floor = 0x1p-9};
 constexpr Tolerance kBackwardTolerance{.ratio = 0.0, .floor = 0x1p-7};
 
@@ -31,7 +31,7 @@ const Lengths kSquares = {{65, 65}, {1, 1}, {130, 130}, {31, 31}, {257, 257}};
 
 Problem packed_problem(const Lengths& lengths, const MaskSpec& mask, int head_dim, int heads_k) {
   const Problem of_each{
-      .heads = 4, .head_dim = head_dim, .mask = mask, .seed = kSeed, .heads_k = heads_k};
+      .heads = 4, .head_dim = head_dim, .mask = mask, .seed = kPackedSeed, .heads_k = heads_k};
   return with_lengths(of_each, std::make_shared<const SequenceLengths>(lengths));
 }
 
@@ -41,8 +41,8 @@ struct PackedRun {
       : problem(of),
         queries(query_shape(of.packed())),
         keys(key_shape(of.packed())),
-        inputs(make_inputs(of, Distribution::kNormal, kSeed)),
-        d_out(make_gradient_input(of, Distribution::kNormal, kSeed)),
+        inputs(make_inputs(of, Distribution::kNormal, kPackedSeed)),
+        d_out(make_gradient_input(of, Distribution::kNormal, kPackedSeed)),
         q(LaidOutTensor(inputs.q, queries, layout)),
         k(LaidOutTensor(inputs.k, keys, layout)),
         v(LaidOutTensor(inputs.v, keys, layout)),

@@ -9,11 +9,14 @@
 namespace sparkbench {
 namespace {
 
-constexpr std::uint64_t kTokens = 2 * 128, kHidden = 1024, kFfn = 4096;
-constexpr std::uint64_t kHiddenBytes = 2 * kTokens * kHidden;
+constexpr std::uint64_t kEagerTokens = 2 * 128, kEagerHidden = 1024, kEagerFfn = 4096;
+constexpr std::uint64_t kHiddenBytes = 2 * kEagerTokens * kEagerHidden;
 
 LayerShape bert_large() {
-  return {.hidden = kHidden, .ffn = kFfn, .activation = Activation::kGeluErf, .rest = Rest::kEager};
+  return {.hidden = kEagerHidden,
+          .ffn = kEagerFfn,
+          .activation = Activation::kGeluErf,
+          .rest = Rest::kEager};
 }
 
 Problem two_sequences(float dropout_p = 0.1f) {
@@ -43,10 +46,12 @@ TEST(EagerSteps, HaveThreeProjectionsAndNoBiasLaunches) {
   const auto steps = steps_of(Pass::kForward);
   EXPECT_EQ(count_named(steps, "bias"), 0);
   EXPECT_EQ(count_named(steps, "Q, K, V = x Wqkv"), 3);
-  EXPECT_EQ(steps[0].bytes(), 2 * (kTokens * kHidden + kHidden * kHidden + kTokens * kHidden));
+  EXPECT_EQ(steps[0].bytes(), 2 * (kEagerTokens * kEagerHidden + kEagerHidden * kEagerHidden +
+                                   kEagerTokens * kEagerHidden));
   EXPECT_EQ(steps[0].writes.front().name, "q");
   EXPECT_EQ(steps[2].writes.front().name, "v");
-  EXPECT_EQ(product_flops(steps), 2 * kTokens * kHidden * (4 * kHidden + 2 * kFfn));
+  EXPECT_EQ(product_flops(steps),
+            2 * kEagerTokens * kEagerHidden * (4 * kEagerHidden + 2 * kEagerFfn));
   const auto backward = steps_of(Pass::kBackward);
   EXPECT_EQ(count_named(backward, "dWqkv = x^T dQKV"), 3);
 }
@@ -76,7 +81,8 @@ TEST(EagerSteps, AddTheGradientsOfTheInput) {
   const auto steps = steps_of(Pass::kBackward);
   EXPECT_EQ(count_named(steps, "gradients of x added"), 2);
   const auto without = without_input_gradient(steps);
-  EXPECT_EQ(product_flops(steps) - product_flops(without), 3 * 2 * kTokens * kHidden * kHidden);
+  EXPECT_EQ(product_flops(steps) - product_flops(without),
+            3 * 2 * kEagerTokens * kEagerHidden * kEagerHidden);
   EXPECT_EQ(count_named(without, "gradients of x added"), 0);
   EXPECT_EQ(count_named(without, "residual"), count_named(steps, "residual") - 1);
 }

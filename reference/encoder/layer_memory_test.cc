@@ -4,24 +4,10 @@
 
 #include <string>
 
+#include "reference/encoder/test_layer_steps.h"
+
 namespace sparkbench {
 namespace {
-
-constexpr std::uint64_t kTokens = 512, kHidden = 256, kFfn = 1024;
-
-Problem problem_with(float dropout_p) {
-  Problem problem;
-  problem.batch = 4;
-  problem.heads = 4;
-  problem.seqlen_q = problem.seqlen_k = 128;
-  problem.head_dim = 64;
-  problem.dropout_p = dropout_p;
-  return problem;
-}
-
-LayerShape shape_with(Rest rest, NormPlace norm = NormPlace::kPost) {
-  return {.hidden = kHidden, .ffn = kFfn, .norm = norm, .rest = rest};
-}
 
 TEST(LayerMemory, OfInferenceIsThatOfTheWidestStep) {
   const std::uint64_t pass = kTokens * kHidden * 2;

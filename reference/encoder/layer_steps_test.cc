@@ -10,26 +10,10 @@
 #include <utility>
 
 #include "kernels/mask/pattern/sparse_mask.h"
+#include "reference/encoder/test_layer_steps.h"
 
 namespace sparkbench {
 namespace {
-
-constexpr std::uint64_t kTokens = 512, kHidden = 256, kFfn = 1024;
-
-Problem problem_with(float dropout_p, MaskSpec mask = MaskSpec::full()) {
-  Problem problem;
-  problem.batch = 4;
-  problem.heads = 4;
-  problem.seqlen_q = problem.seqlen_k = 128;
-  problem.head_dim = 64;
-  problem.mask = mask;
-  problem.dropout_p = dropout_p;
-  return problem;
-}
-
-LayerShape shape_with(Rest rest, NormPlace norm = NormPlace::kPost, bool bias = true) {
-  return {.hidden = kHidden, .ffn = kFfn, .norm = norm, .bias = bias, .rest = rest};
-}
 
 std::uint64_t flops_of(const std::vector<LayerStep>& steps, StepKind kind) {
   std::uint64_t flops = 0;

@@ -5,11 +5,11 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <initializer_list>
 #include <stdexcept>
 
 #include "kernels/mask/test_masks.h"
 #include "reference/exact/exact.h"
+#include "reference/exact/test_values.h"
 #include "reference/inputs/inputs.h"
 #include "reference/tensors/test_layouts.h"
 
@@ -18,21 +18,6 @@ namespace {
 
 /// The float value: the scale of the hand-computed cases.
 double ln3() { return std::log(3.0f); }
-
-std::vector<Half> halves(std::initializer_list<float> values) {
-  std::vector<Half> result;
-  for (const float value : values) result.push_back(to_half(value));
-  return result;
-}
-
-void expect_near(const std::vector<double>& got, const std::vector<double>& want,
-                 double tolerance) {
-  ASSERT_EQ(got.size(), want.size());
-  for (std::size_t i = 0; i < want.size(); ++i) {
-    EXPECT_LE(std::abs(got[i] - want[i]), tolerance)
-        << "element " << i << " is " << got[i] << ", not " << want[i];
-  }
-}
 
 /// The first case of exact_test.cc: scale ln 3, Q = K = dO = identity, V = 1 2, O = 1.5 2.5.
 ///                                                                        3 4      2.5 3.5

@@ -4,12 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <initializer_list>
 #include <limits>
 #include <stdexcept>
 #include <utility>
 
 #include "kernels/mask/test_masks.h"
+#include "reference/exact/test_values.h"
 #include "reference/inputs/inputs.h"
 #include "reference/tensors/test_layouts.h"
 
@@ -17,12 +17,6 @@ namespace sparkbench {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-std::vector<Half> halves(std::initializer_list<float> values) {
-  std::vector<Half> result;
-  for (const float value : values) result.push_back(to_half(value));
-  return result;
-}
 
 /// One head of dimension 2 with scale ln 3: a score of 1 has weight 3 and a score of 0 has weight
 /// 1.
@@ -38,14 +32,6 @@ Problem weights_of_three(int seqlen_q, int seqlen_k) {
 ExactRows exact_all(const Problem& problem, const std::vector<Half>& q, const std::vector<Half>& k,
                     const std::vector<Half>& v) {
   return exact_forward(problem, {q, k, v}, all_rows(problem));
-}
-
-void expect_near(const std::vector<double>& got, const std::vector<double>& want) {
-  ASSERT_EQ(got.size(), want.size());
-  for (std::size_t i = 0; i < want.size(); ++i) {
-    if (got[i] == want[i]) continue;  // infinities
-    EXPECT_LE(std::abs(got[i] - want[i]), 1e-7) << "element " << i << " is " << got[i];
-  }
 }
 
 TEST(Exact, TwoQueriesOfTwoKeysByHand) {

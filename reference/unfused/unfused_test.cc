@@ -14,7 +14,7 @@
 namespace sparkbench {
 namespace {
 
-TensorCores volta(Accumulator accumulator = Accumulator::kFp32) {
+TensorCores volta_cores(Accumulator accumulator = Accumulator::kFp32) {
   return {arithmetic_profile("volta"), accumulator};
 }
 
@@ -40,7 +40,7 @@ TEST(Unfused, TwoQueriesOfTwoKeysByHand) {
   const std::vector<Half> identity = {one, zero, zero, one};
   const std::vector<Half> v = {to_half(1), to_half(2), to_half(3), to_half(4)};
   const ForwardRows rows =
-      unfused_forward(problem, {identity, identity, v}, all_rows(problem), volta());
+      unfused_forward(problem, {identity, identity, v}, all_rows(problem), volta_cores());
   const float want[] = {1.5f, 2.5f, 2.5f, 3.5f};
   for (std::size_t i = 0; i < 4; ++i) EXPECT_LE(std::abs(to_float(rows.o[i]) - want[i]), 2e-3f);
   EXPECT_LE(std::abs(rows.lse[0] - std::log(4.0f)), 4e-4f);
@@ -54,8 +54,9 @@ TEST(Unfused, IsAsCloseAsFp16IntermediatesAllow) {
         const OwnedInputs owned = make_inputs(problem, Distribution::kNormal, 4);
         const ForwardInputs inputs = owned.view();
         const auto rows = all_rows(problem);
-        const ErrorMetrics metrics = error_metrics(unfused_forward(problem, inputs, rows, volta()),
-                                                   exact_forward(problem, inputs, rows));
+        const ErrorMetrics metrics =
+            error_metrics(unfused_forward(problem, inputs, rows, volta_cores()),
+                          exact_forward(problem, inputs, rows));
         EXPECT_EQ(metrics.nonfinite, 0u);
         EXPECT_LE(metrics.rel_l2, 0x1p-10);
         EXPECT_LE(metrics.lse_max_abs, 0x1p-9);  // half a unit of a score between 4 and 8
@@ -110,7 +111,7 @@ TEST(Unfused, Bf16KeepsSmallProbabilities) {
     return to_float(unfused_forward(problem, {q, k, v}, all_rows(problem), tensor_cores).o.front());
   };
   EXPECT_NEAR(o(hopper_bf16()), want, 0x1p-8f * want);
-  EXPECT_EQ(o(volta()), 0.0f);
+  EXPECT_EQ(o(volta_cores()), 0.0f);
 }
 
 TEST(Unfused, DropsTheElementsThatExactDrops) {
@@ -127,7 +128,7 @@ TEST(Unfused, DropsTheElementsThatExactDrops) {
   }
   const auto rows = all_rows(problem);
   const ForwardInputs inputs{owned.q, owned.k, v};
-  const ForwardRows unfused = unfused_forward(problem, inputs, rows, volta());
+  const ForwardRows unfused = unfused_forward(problem, inputs, rows, volta_cores());
   const ExactRows exact = exact_forward(problem, inputs, rows);
   std::size_t kept = 0;
   for (std::size_t i = 0; i < exact.o.size(); ++i) {
@@ -146,7 +147,7 @@ TEST(Unfused, FullyMaskedRowsAreZeroAndMinusInfinity) {
   const Problem problem = problem_of(5, 3, MaskSpec::causal(), 0.0f);
   const OwnedInputs owned = make_inputs(problem, Distribution::kNormal, 4);
   const std::vector<QueryRow> rows = {{1, 1, 0}, {1, 1, 1}, {1, 1, 2}};
-  const ForwardRows unfused = unfused_forward(problem, owned.view(), rows, volta());
+  const ForwardRows unfused = unfused_forward(problem, owned.view(), rows, volta_cores());
   for (std::size_t i = 0; i < 128; ++i) EXPECT_EQ(unfused.o[i].bits, 0);
   EXPECT_EQ(unfused.lse[0], -std::numeric_limits<float>::infinity());
   EXPECT_EQ(unfused.lse[1], -std::numeric_limits<float>::infinity());
@@ -157,9 +158,9 @@ TEST(Unfused, ARowAloneIsThatAmongOthers) {
   const Problem problem = problem_of(100, 90, MaskSpec::window(33), 0.1f);
   const OwnedInputs owned = make_inputs(problem, Distribution::kNormal, 4);
   const ForwardInputs inputs = owned.view();
-  const ForwardRows all = unfused_forward(problem, inputs, all_rows(problem), volta());
+  const ForwardRows all = unfused_forward(problem, inputs, all_rows(problem), volta_cores());
   const std::vector<QueryRow> row = {{1, 0, 77}};
-  const ForwardRows alone = unfused_forward(problem, inputs, row, volta());
+  const ForwardRows alone = unfused_forward(problem, inputs, row, volta_cores());
   const std::size_t index = row[0].lse_index(problem);
   EXPECT_EQ(alone.lse[0], all.lse[index]);
   for (std::size_t d = 0; d < 64; ++d) EXPECT_EQ(alone.o[d].bits, all.o[index * 64 + d].bits);
@@ -169,13 +170,13 @@ TEST(Unfused, ReadsEveryLayoutInPlace) {
   const Problem problem = problem_of(40, 50, MaskSpec::band(20, 5), 0.1f);
   const OwnedInputs owned = make_inputs(problem, Distribution::kNormal, 4);
   const auto rows = all_rows(problem);
-  const ForwardRows want = unfused_forward(problem, owned.view(), rows, volta());
+  const ForwardRows want = unfused_forward(problem, owned.view(), rows, volta_cores());
   for (const TestLayout layout : kTestLayouts) {
     const LaidOutTensor q(owned.q, query_shape(problem), layout);
     const LaidOutTensor k(owned.k, key_shape(problem), layout);
     const LaidOutTensor v(owned.v, key_shape(problem), layout);
     const ForwardRows got =
-        unfused_forward(problem, {q.tensor(), k.tensor(), v.tensor()}, rows, volta());
+        unfused_forward(problem, {q.tensor(), k.tensor(), v.tensor()}, rows, volta_cores());
     EXPECT_EQ(got.lse, want.lse) << name_of(layout);
     for (std::size_t i = 0; i < want.o.size(); ++i) ASSERT_EQ(got.o[i].bits, want.o[i].bits);
   }
@@ -188,9 +189,10 @@ TEST(Unfused, Fp16AccumulatorsAreLessExactThanFp32) {
   const auto rows = all_rows(problem);
   const ExactRows exact = exact_forward(problem, inputs, rows);
   const double narrow =
-      error_metrics(unfused_forward(problem, inputs, rows, volta(Accumulator::kFp16)), exact)
+      error_metrics(unfused_forward(problem, inputs, rows, volta_cores(Accumulator::kFp16)), exact)
           .rel_l2;
-  const double wide = error_metrics(unfused_forward(problem, inputs, rows, volta()), exact).rel_l2;
+  const double wide =
+      error_metrics(unfused_forward(problem, inputs, rows, volta_cores()), exact).rel_l2;
   EXPECT_GT(narrow, 1.5 * wide);
   EXPECT_LE(narrow, 0x1p-7);
 }

@@ -6,7 +6,7 @@ namespace sparkbench {
 namespace {
 
 const TableView kTerminal;
-const TableView kMarkdown{.style = TableStyle::kMarkdown};
+const TableView kAsMarkdown{.style = TableStyle::kMarkdown};
 
 const std::vector<TextColumn> sample_columns = {{"kernel", {"a", "longer-name"}, false},
                                                 {"time_ms", {"1.5", "12.25"}},
@@ -21,7 +21,7 @@ TEST(TextTable, AlignsForATerminal) {
 }
 
 TEST(TextTable, AlignsAsMarkdown) {
-  EXPECT_EQ(format_columns(sample_columns, kMarkdown),
+  EXPECT_EQ(format_columns(sample_columns, kAsMarkdown),
             "| kernel      | time_ms | status |\n"
             "| ----------- | ------: | ------ |\n"
             "| a           |     1.5 | ok     |\n"
@@ -30,7 +30,7 @@ TEST(TextTable, AlignsAsMarkdown) {
 
 TEST(TextTable, EscapesBarsInMarkdownOnly) {
   const std::vector<TextColumn> columns = {{"|x|", {"1"}}};
-  EXPECT_EQ(format_columns(columns, kMarkdown), "| \\|x\\| |\n| ----: |\n|     1 |\n");
+  EXPECT_EQ(format_columns(columns, kAsMarkdown), "| \\|x\\| |\n| ----: |\n|     1 |\n");
   EXPECT_EQ(format_columns(columns, kTerminal), "|x|\n---\n  1\n");
 }
 
@@ -41,14 +41,14 @@ TEST(TextTable, IsEmptyWithoutColumnsNotWithoutRows) {
 
 TEST(TextTable, EndsTitlesOfTwoLinesOnTheSameLine) {
   const std::vector<TextColumn> columns = {{"kernel", {"a"}, false}, {"time\nms", {"12.25"}}};
-  EXPECT_EQ(format_columns({{"TFLOP\n/s", {"1"}}, {"a/\nb", {"2"}}}, kMarkdown),
+  EXPECT_EQ(format_columns({{"TFLOP\n/s", {"1"}}, {"a/\nb", {"2"}}}, kAsMarkdown),
             "| TFLOP/s | a/b |\n| ------: | --: |\n|       1 |   2 |\n");
   EXPECT_EQ(format_columns(columns, kTerminal),
             "         time\n"
             "kernel     ms\n"
             "------  -----\n"
             "a       12.25\n");
-  EXPECT_EQ(format_columns(columns, kMarkdown),
+  EXPECT_EQ(format_columns(columns, kAsMarkdown),
             "| kernel | time ms |\n"
             "| ------ | ------: |\n"
             "| a      |   12.25 |\n");
@@ -70,7 +70,7 @@ TEST(TextTable, ComesInBlocksWhereItDoesNotFit) {
             "------  ---  ---  -----\n"
             "a         1    2      3\n");
   EXPECT_EQ(format_columns(columns, {.style = TableStyle::kMarkdown, .width = 16}),
-            format_columns(columns, kMarkdown));
+            format_columns(columns, kAsMarkdown));
 }
 
 TEST(TextTable, NarrowsItsGapsBeforeItBreaks) {

@@ -26,7 +26,7 @@ RunRecord shard(int index) {
   return run;
 }
 
-std::string error_of(const std::vector<RunRecord>& runs) {
+std::string merge_error_of(const std::vector<RunRecord>& runs) {
   return message_of<std::invalid_argument>([&] { merge_runs(runs, {}); });
 }
 
@@ -66,14 +66,14 @@ TEST(Merge, NamesTheShardsThatAreMissing) {
 TEST(Merge, RefusesShardsOfDifferentGrids) {
   std::vector<RunRecord> runs = {shard(1), shard(2)};
   runs[0].run.resolved["grid"] = "aa";
-  EXPECT_EQ(error_of(runs), "") << "one of them is of before grids had a hash";
+  EXPECT_EQ(merge_error_of(runs), "") << "one of them is of before grids had a hash";
   runs[1].run.resolved["grid"] = "bb";
-  EXPECT_NE(error_of(runs).find("run 1 and run 2 are shards 1/2 and 2/2 of different grids"),
+  EXPECT_NE(merge_error_of(runs).find("run 1 and run 2 are shards 1/2 and 2/2 of different grids"),
             std::string::npos)
-      << error_of(runs);
+      << merge_error_of(runs);
   EXPECT_TRUE(merge_runs(runs, {"method"}).run.complete);
   runs[1].run.resolved["grid"] = "aa";
-  EXPECT_EQ(error_of(runs), "");
+  EXPECT_EQ(merge_error_of(runs), "");
 }
 
 /// A case with a lengths file of `tokens` tokens.
@@ -93,12 +93,13 @@ RunRecord run_of_lengths(const std::string& id, const std::string& path, int tok
 TEST(Merge, RefusesRunsOfOneFileThatHeldTwoThings) {
   const RunRecord first = run_of_lengths("a", "l", 14), again = run_of_lengths("b", "l", 14);
   const RunRecord changed = run_of_lengths("c", "l", 16), other = run_of_lengths("d", "m", 16);
-  EXPECT_EQ(error_of({first, again, other}), "");
-  EXPECT_EQ(error_of({first, changed}),
+  EXPECT_EQ(merge_error_of({first, again, other}), "");
+  EXPECT_EQ(merge_error_of({first, changed}),
             "the runs a and c have different contents of the file 'l' of --lengths: 2 sequences of "
             "14 rows and 14 keys (hash hash14) and 2 sequences of 16 rows and 16 keys (hash "
             "hash16); to mix them, --allow file");
-  EXPECT_NE(error_of({other, first, changed}).find("have different contents"), std::string::npos);
+  EXPECT_NE(merge_error_of({other, first, changed}).find("have different contents"),
+            std::string::npos);
   EXPECT_EQ(merge_runs({first, changed}, {"file"}).cases.size(), 2u);
 }
 
@@ -132,7 +133,7 @@ TEST(Merge, SpansTheTimesOfAll) {
 }
 
 TEST(Merge, RefusesDuplicatesUnlessTold) {
-  const std::string error = error_of({shard(1), shard(1)});
+  const std::string error = merge_error_of({shard(1), shard(1)});
   EXPECT_NE(error.find("both have volta-fp32acc/fwd"), std::string::npos) << error;
   EXPECT_NE(error.find("--allow duplicates"), std::string::npos) << error;
   RunRecord again = shard(1);
@@ -148,21 +149,21 @@ TEST(Merge, RefusesAnotherBuildDeviceOrMethodUnlessTold) {
     if (what == "build") other.build.version = "9";
     if (what == "device") other.environment.device.name = "H100";
     if (what == "method") other.method.tolerance_ratio = 9;
-    const std::string error = error_of({shard(1), other});
+    const std::string error = merge_error_of({shard(1), other});
     EXPECT_NE(error.find("another " + what), std::string::npos) << error;
     EXPECT_NE(error.find("--allow " + what), std::string::npos) << error;
     EXPECT_EQ(merge_runs({shard(1), other}, {what}).cases.size(), sample_run().cases.size());
   }
 }
 
-TEST(Merge, NeedsARun) { EXPECT_EQ(error_of({}), "there is no run to merge"); }
+TEST(Merge, NeedsARun) { EXPECT_EQ(merge_error_of({}), "there is no run to merge"); }
 
 TEST(Merge, RefusesAShardThatNoFlagTakes) {
   for (const char* const wrong : {"1/0", "1/-3", "x/y", "3/2", "1/", "/2", "1", "0/2", "1/2/3",
                                   "1/99999999999999999999999"}) {
     RunRecord forged = shard(1);
     forged.run.resolved["shard"] = wrong;
-    EXPECT_NE(error_of({forged}).find("says that it is shard '" + std::string(wrong) + "'"),
+    EXPECT_NE(merge_error_of({forged}).find("says that it is shard '" + std::string(wrong) + "'"),
               std::string::npos)
         << wrong;
   }

@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string error_of(const fs::path& path) {
+std::string opening_error_of(const fs::path& path) {
   return message_of<OutputError>([&] { const RunFolder folder(path); });
 }
 
@@ -35,14 +35,15 @@ TEST(RunFolder, HoldsTheJournalAndWhatDerivesFromIt) {
 
 TEST(RunFolder, MayExistWhenItIsEmpty) {
   const TemporaryFolder temporary;
-  EXPECT_EQ(error_of(temporary.path()), "");
+  EXPECT_EQ(opening_error_of(temporary.path()), "");
 }
 
 TEST(RunFolder, IsRefusedWhenItHoldsSomething) {
   const TemporaryFolder temporary;
   write_file(temporary.path() / "precious", "data");
-  EXPECT_EQ(error_of(temporary.path()), "--out: '" + temporary.path().string() +
-                                            "' exists and is not empty; give another folder");
+  EXPECT_EQ(
+      opening_error_of(temporary.path()),
+      "--out: '" + temporary.path().string() + "' exists and is not empty; give another folder");
   EXPECT_EQ(temporary.entries(), 1);
 }
 
@@ -50,9 +51,9 @@ TEST(RunFolder, ForgivesARunKilledBeforeItsFirstCase) {
   const TemporaryFolder temporary;
   write_file(temporary.path() / "cases.jsonl", "");
   write_file(temporary.path() / "run.json.17.tmp", "{");
-  EXPECT_EQ(error_of(temporary.path()), "");
+  EXPECT_EQ(opening_error_of(temporary.path()), "");
   write_file(temporary.path() / "cases.jsonl", "{}\n");
-  EXPECT_NE(error_of(temporary.path()), "");
+  EXPECT_NE(opening_error_of(temporary.path()), "");
 }
 
 TEST(RunFolder, IsOpenOnce) {
@@ -60,7 +61,8 @@ TEST(RunFolder, IsOpenOnce) {
   const fs::path path = temporary.path() / "run";
   std::optional<RunFolder> folder(path);
   folder->write_head(sample_run());
-  EXPECT_EQ(error_of(path), "'" + path.string() + "' is in use by another run of sparkbench");
+  EXPECT_EQ(opening_error_of(path),
+            "'" + path.string() + "' is in use by another run of sparkbench");
   EXPECT_THROW(RunFolder(path, RunFolder::Opening::kResumed), OutputError);
   folder.reset();
   const RunFolder resumed(path, RunFolder::Opening::kResumed);
@@ -89,11 +91,12 @@ TEST(RunFolder, IsRefusedWhenAFileOrUnmakeable) {
   const TemporaryFolder temporary;
   const fs::path file = temporary.path() / "file";
   write_file(file, "data");
-  EXPECT_EQ(error_of(file), "--out: '" + file.string() + "' is not a folder; give another folder");
-  EXPECT_EQ(error_of(file / "below"),
+  EXPECT_EQ(opening_error_of(file),
+            "--out: '" + file.string() + "' is not a folder; give another folder");
+  EXPECT_EQ(opening_error_of(file / "below"),
             "--out: '" + (file / "below").string() +
                 "' cannot be made (Not a directory); give another folder");
-  EXPECT_EQ(error_of(""), "--out: '' is no name; give another folder");
+  EXPECT_EQ(opening_error_of(""), "--out: '' is no name; give another folder");
 }
 
 class StoredFolder : public testing::Test {
@@ -174,7 +177,7 @@ TEST(RunFolder, IsRefusedWithALinkForJournal) {
   write_file(temporary.path() / "victim", "");
   fs::create_directory(temporary.path() / "run");
   fs::create_symlink(temporary.path() / "victim", temporary.path() / "run/cases.jsonl");
-  EXPECT_NE(error_of(temporary.path() / "run").find("is not empty"), std::string::npos);
+  EXPECT_NE(opening_error_of(temporary.path() / "run").find("is not empty"), std::string::npos);
 }
 
 TEST(RunFolder, IsCheckedWithoutBeingMade) {

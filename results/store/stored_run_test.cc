@@ -22,7 +22,7 @@ CaseRecord case_at(std::uint64_t position, Status status = Status::kOk) {
   return record;
 }
 
-std::string error_of(const std::filesystem::path& path) {
+std::string reading_error_of(const std::filesystem::path& path) {
   return message_of<std::invalid_argument>([&] { read_stored_run(path); });
 }
 
@@ -60,9 +60,9 @@ TEST(StoredRun, IsRefusedWhenItIsMissingOrDamaged) {
   const TemporaryFolder folder;
   for (const char* const wrong : {"", "{", "[]", "{\"schema\": 1}"}) {
     write_file(folder.path() / "run.json", wrong);
-    EXPECT_EQ(error_of(folder.path()).find(folder.path().string()), 1u) << wrong;
+    EXPECT_EQ(reading_error_of(folder.path()).find(folder.path().string()), 1u) << wrong;
   }
-  EXPECT_NE(error_of(folder.path() / "none"), "");
+  EXPECT_NE(reading_error_of(folder.path() / "none"), "");
 }
 
 class DamagedFolder : public testing::Test {
@@ -88,7 +88,7 @@ class DamagedFolder : public testing::Test {
 
 TEST_F(DamagedFolder, IsRefusedWithTheLineAndARemedy) {
   damage_line_2();
-  const std::string error = error_of(path_);
+  const std::string error = reading_error_of(path_);
   EXPECT_NE(error.find(journal_.string()), std::string::npos) << error;
   EXPECT_NE(error.find("line 2: row_hash does not fit"), std::string::npos) << error;
   EXPECT_NE(error.find("report --salvage"), std::string::npos) << error;
@@ -106,7 +106,7 @@ TEST_F(DamagedFolder, IsSalvagedWithoutTheLine) {
 TEST_F(DamagedFolder, LosesNoCaseOfRunJsonSilently) {
   const std::string text = text_of_file(journal_);
   write_file(journal_, text.substr(0, text.find('\n') + 1));
-  EXPECT_NE(error_of(path_).find("lacks 2 of the cases of run.json"), std::string::npos);
+  EXPECT_NE(reading_error_of(path_).find("lacks 2 of the cases of run.json"), std::string::npos);
   EXPECT_EQ(salvage_stored_run(path_).run.cases.size(), 1u);
 }
 
@@ -120,7 +120,7 @@ void change_head(const std::filesystem::path& head) {
 TEST_F(DamagedFolder, NamesTheHeadThatWasChanged) {
   const std::filesystem::path head = path_ / "run.json";
   change_head(head);
-  EXPECT_EQ(error_of(path_),
+  EXPECT_EQ(reading_error_of(path_),
             "'" + head.string() +
                 "': run_hash does not fit: the file was changed since it was written; `sparkbench "
                 "report --salvage` shows the cases of '" +
@@ -128,7 +128,7 @@ TEST_F(DamagedFolder, NamesTheHeadThatWasChanged) {
                 "', which have hashes of their own, and a new sweep measures them again; if you "
                 "changed it on purpose, delete its field run_hash");
   EXPECT_THROW(read_run_head(path_), std::invalid_argument);
-  const std::string of_file = error_of(head);
+  const std::string of_file = reading_error_of(head);
   EXPECT_NE(of_file.find("run_hash does not fit"), std::string::npos) << of_file;
   EXPECT_NE(of_file.find("report FOLDER --json FILE"), std::string::npos) << of_file;
 }
@@ -153,7 +153,7 @@ TEST_F(DamagedFolder, WithoutRowsHasThoseOfRunJson) {
 
 TEST(StoredRun, SaysThatAFolderHoldsNone) {
   const TemporaryFolder folder;
-  EXPECT_NE(error_of(folder.path()).find("holds no run.json"), std::string::npos);
+  EXPECT_NE(reading_error_of(folder.path()).find("holds no run.json"), std::string::npos);
 }
 
 TEST(StoredRun, IsNotOverwrittenByOtherOutputs) {

@@ -8,7 +8,7 @@ namespace sparkbench {
 namespace {
 
 /// A run of one case whose samples are all equal.
-RunRecord timed_run(double ms, double clock_mhz = 1500) {
+RunRecord diffed_run(double ms, double clock_mhz = 1500) {
   RunRecord run = sample_run();
   run.cases = {sample_timed_case()};
   run.cases[0].status = Status::kOk;
@@ -19,7 +19,7 @@ RunRecord timed_run(double ms, double clock_mhz = 1500) {
 }
 
 TEST(RunDiff, PairsCasesByIdAndSeed) {
-  const RunRecord first = timed_run(1);
+  const RunRecord first = diffed_run(1);
   RunRecord second = first;
   EXPECT_EQ(count_of(diff_runs(first, second, {}).cases, Verdict::kSame), 1u);
   second.cases[0].problem.seed = 1;
@@ -30,13 +30,14 @@ TEST(RunDiff, PairsCasesByIdAndSeed) {
 }
 
 TEST(RunDiff, AveragesTimesAndCycles) {
-  const MeanRatios means = mean_ratios(diff_runs(timed_run(2, 1500), timed_run(3, 1000), {}).cases);
+  const MeanRatios means =
+      mean_ratios(diff_runs(diffed_run(2, 1500), diffed_run(3, 1000), {}).cases);
   EXPECT_DOUBLE_EQ(means.time.value(), 1.5);
   EXPECT_DOUBLE_EQ(means.cycles.value(), 1);
   EXPECT_FALSE(mean_ratios({}).time.has_value());
-  RunRecord without_clock = timed_run(3);
+  RunRecord without_clock = diffed_run(3);
   without_clock.cases[0].clock_mhz.reset();
-  EXPECT_FALSE(mean_ratios(diff_runs(timed_run(2), without_clock, {}).cases).cycles.has_value());
+  EXPECT_FALSE(mean_ratios(diff_runs(diffed_run(2), without_clock, {}).cases).cycles.has_value());
 }
 
 TEST(RunDiff, HasANextStepForEveryVerdict) {

@@ -13,7 +13,7 @@
 namespace sparkbench {
 namespace {
 
-Problem problem_of(int heads, int seqlen, const MaskSpec& mask = MaskSpec::full()) {
+Problem timed_problem(int heads, int seqlen, const MaskSpec& mask = MaskSpec::full()) {
   return {.batch = 1,
           .heads = heads,
           .seqlen_q = seqlen,
@@ -47,7 +47,7 @@ CyclesFile with_loop(int bytes) {
 
 TEST(ProblemTime, OfOneBlockIsItsStages) {
   // 128 queries and keys: two tiles alone on an SM, 1000 + 2 * 2000 + 500 cycles.
-  const PassTime time = time_on_sms(problem_of(1, 128), Pass::kForward);
+  const PassTime time = time_on_sms(timed_problem(1, 128), Pass::kForward);
   EXPECT_DOUBLE_EQ(time.ms.likely, 5500 / 0.95 / 1380e3 + 2.5e-3);
   EXPECT_DOUBLE_EQ(time.ms.fast, 5500 / 1.05 / 1530e3 + 2.5e-3);
   EXPECT_DOUBLE_EQ(time.ms.slow, 5500 / 0.80 / 1380e3 + 2.5e-3);
@@ -56,14 +56,14 @@ TEST(ProblemTime, OfOneBlockIsItsStages) {
 
 TEST(ProblemTime, OfAWholeWaveIsThatOfTwoResidents) {
   // 160 blocks of 32 tiles: 1.5 times as long each.
-  const PassTime time = time_on_sms(problem_of(10, 2048), Pass::kForward);
+  const PassTime time = time_on_sms(timed_problem(10, 2048), Pass::kForward);
   EXPECT_NEAR(time.ms.likely, 1.5 * (1500 + 32 * 2000) / 0.95 / 1380e3 + 2.5e-3, 1e-12);
   EXPECT_EQ(time.binding, "issue");
 }
 
 TEST(ProblemTime, APartOfTheShorterPhaseIsExposed) {
   // 10 heads of 2048: 160 blocks of 32 tiles, two on an SM; 256 rows of 4 tensors and LSE.
-  const Problem problem = problem_of(10, 2048);
+  const Problem problem = timed_problem(10, 2048);
   const ThreeWays sms = time_on_sms(problem, Pass::kForward).ms;
   const ThreeWays all = time_of(problem, Pass::kForward).ms;
   const double bytes = 10.0 * 2048 * (4 * 128 + 4);
@@ -76,7 +76,7 @@ TEST(ProblemTime, APartOfTheShorterPhaseIsExposed) {
 }
 
 TEST(ProblemTime, SmallLoopsAreBelievedMore) {
-  const PassTime time = time_on_sms(problem_of(1, 128), Pass::kForward, with_loop(12288));
+  const PassTime time = time_on_sms(timed_problem(1, 128), Pass::kForward, with_loop(12288));
   EXPECT_DOUBLE_EQ(time.ms.likely, 5500 / 0.98 / 1380e3 + 2.5e-3);
   EXPECT_DOUBLE_EQ(time.ms.slow, 1.2 * 5500 / 1380e3 + 2.5e-3);  // more than 5500 / 0.88
 }
@@ -84,14 +84,14 @@ TEST(ProblemTime, SmallLoopsAreBelievedMore) {
 TEST(ProblemTime, GoesByTheCalibratedAssumption) {
   CyclesFile cycles = test_cycles();
   cycles.likely = ChipAssumption::kSupply16;  // 1.1 times the cycles
-  const PassTime time = time_on_sms(problem_of(1, 128), Pass::kForward, cycles);
+  const PassTime time = time_on_sms(timed_problem(1, 128), Pass::kForward, cycles);
   EXPECT_DOUBLE_EQ(time.ms.likely, 1.1 * 5500 / 0.95 / 1380e3 + 2.5e-3);
 }
 
 TEST(ProblemTime, SlowEndIsNoFasterThanAnyAssumption) {
   CyclesFile cycles = test_cycles();
   for (StageCycles& stages : cycles.instances[0].stages[3]) stages.full_tile = 10000;
-  const PassTime time = time_on_sms(problem_of(1, 128), Pass::kForward, cycles);
+  const PassTime time = time_on_sms(timed_problem(1, 128), Pass::kForward, cycles);
   EXPECT_DOUBLE_EQ(time.ms.slow, (1200 + 2 * 10000 + 600) / 1380e3 + 2.5e-3);
 }
 
@@ -113,13 +113,14 @@ TEST(ProblemTime, TeamsAreOutOfStepLikeBlocks) {
 }
 
 TEST(ProblemTime, LastWaveBindsWhatLeavesSmsIdle) {
-  EXPECT_EQ(time_of(problem_of(1, 2048), Pass::kForward).binding, "last wave");  // 16 of 160 places
+  EXPECT_EQ(time_of(timed_problem(1, 2048), Pass::kForward).binding,
+            "last wave");  // 16 of 160 places
 }
 
 TEST(ProblemTime, LaunchesBindWhatIsShort) {
   CyclesFile cycles = test_cycles();
   for (StageCycles& stages : cycles.instances[0].stages[0]) stages = {10, 20, 30, 5};
-  EXPECT_EQ(time_of(problem_of(1, 128), Pass::kForward, cycles).binding, "launch");
+  EXPECT_EQ(time_of(timed_problem(1, 128), Pass::kForward, cycles).binding, "launch");
 }
 
 TEST(ProblemTime, HbmBindsWhatComputesLittle) {
@@ -128,7 +129,7 @@ TEST(ProblemTime, HbmBindsWhatComputesLittle) {
     for (StageCycles& stages : assumption) stages = {1, 1, 1, 1};
   }
   // Four tensors of 64 x 128 x 64 and LSE: 4.1 MB and more, in each of 64 heads.
-  const Problem problem = problem_of(1024, 128);
+  const Problem problem = timed_problem(1024, 128);
   const PassTime time = time_of(problem, Pass::kForward, cycles);
   const double bytes = 1024.0 * 128 * (4 * 128 + 4);
   EXPECT_EQ(time.binding, "hbm");
@@ -142,7 +143,7 @@ TEST(ProblemTime, L2BindsWhatReadsTilesOften) {
   for (auto& assumption : cycles.instances[0].stages) {
     for (StageCycles& stages : assumption) stages = {1, 1, 1, 1};
   }
-  const PassTime time = time_of(problem_of(8, 8192), Pass::kForward, cycles);
+  const PassTime time = time_of(timed_problem(8, 8192), Pass::kForward, cycles);
   const double bytes = 8.0 * (8192 * (2 * 128 + 4) + 64.0 * 8192 * 2 * 128);
   EXPECT_EQ(time.binding, "l2");
   EXPECT_NEAR(time.ms.likely, bytes / 2155e6 + 2.5e-3, 1e-3);
@@ -152,7 +153,7 @@ TEST(ProblemTime, L2BindsWhatReadsTilesOften) {
 constexpr int kSummedSeqlen = 640;
 
 TEST(ProblemTime, BackwardAddsItsLaunchesUp) {
-  const Problem problem = problem_of(1, kSummedSeqlen);
+  const Problem problem = timed_problem(1, kSummedSeqlen);
   const PassTime time = time_on_sms(problem, Pass::kBackward);
   // Each block has ten steps of both teams; around them rows, by their bytes.
   const double rows_bytes = kSummedSeqlen * ((2.0 * 128 + 4 + 8) + 256 + (256 + 128));
@@ -165,7 +166,7 @@ TEST(ProblemTime, BackwardAddsItsLaunchesUp) {
 
 TEST(ProblemTime, RowKernelsMayHaveCyclesToo) {
   CyclesFile cycles = test_cycles();
-  const Problem problem = problem_of(1, kSummedSeqlen);
+  const Problem problem = timed_problem(1, kSummedSeqlen);
   const double without = time_of(problem, Pass::kBackward, cycles).ms.likely;
   cycles.instances.push_back(test_instance("volta-fp32acc/bwd-statistics/d64", 2));
   const double with = time_of(problem, Pass::kBackward, cycles).ms.likely;
@@ -173,14 +174,14 @@ TEST(ProblemTime, RowKernelsMayHaveCyclesToo) {
 }
 
 TEST(ProblemTime, SaysWhichCyclesAreMissing) {
-  EXPECT_EQ(time_of(problem_of(1, 128), Pass::kForward, {}).why_not,
+  EXPECT_EQ(time_of(timed_problem(1, 128), Pass::kForward, {}).why_not,
             "no cycles of volta-fp32acc/fwd/d64 in kernels/volta/cycles.json");
-  EXPECT_EQ(time_of(problem_of(1, 128), Pass::kBackward, test_cycles(), true).why_not,
+  EXPECT_EQ(time_of(timed_problem(1, 128), Pass::kBackward, test_cycles(), true).why_not,
             "no cycles of volta-fp32acc/bwd/d64/deterministic in kernels/volta/cycles.json");
 }
 
 Problem grouped_problem(int batch, int heads, int heads_k, int seqlen) {
-  Problem problem = problem_of(heads, seqlen);
+  Problem problem = timed_problem(heads, seqlen);
   problem.batch = batch;
   problem.heads_k = heads_k;
   return problem;
@@ -234,13 +235,13 @@ TEST(ProblemTime, SharedKeysComeFromHbmOnce) {
 
 TEST(ProblemTime, CutTilesCostWhatTheyCost) {
   // The first of two blocks: two cut tiles; the second: two full and two cut, each on its own SM.
-  const PassTime time = time_on_sms(problem_of(1, 256, MaskSpec::causal()), Pass::kForward);
+  const PassTime time = time_on_sms(timed_problem(1, 256, MaskSpec::causal()), Pass::kForward);
   EXPECT_NEAR(time.ms.likely, (1500 + 2 * 2000 + 2 * 3000) / 0.95 / 1380e3 + 2.5e-3, 1e-12);
 }
 
 TEST(ProblemTime, FewerSmsTakeLonger) {
   const auto launches = launches_of_pass(*find_attention_kernel("volta-fp32acc"),
-                                         problem_of(10, 2048), Pass::kForward, false);
+                                         timed_problem(10, 2048), Pass::kForward, false);
   EXPECT_GT(time_of_launches(launches, test_cycles(), 72).ms.likely,
             1.2 * time_of_launches(launches, test_cycles(), 80).ms.likely);
 }
@@ -263,7 +264,7 @@ double imbalance_of(const Problem& problem, Pass pass, bool is_deterministic = f
 TEST(ProblemTime, OfRowsThatSeeAllIsHardlyLongerThanTheMean) {
   for (const int heads : {4, 12}) {
     for (const int head_dim : {64, 128}) {
-      Problem problem = problem_of(heads, 16384);
+      Problem problem = timed_problem(heads, 16384);
       problem.head_dim = head_dim;
       problem.sparse = make_sparse_mask("longformer:256:16", 16384, 16384);
       const double imbalances[] = {imbalance_of(problem, Pass::kForward),

@@ -9,14 +9,14 @@
 namespace sparkbench {
 namespace {
 
-std::vector<KernelInspection> recorded_kernels() {
+std::vector<KernelInspection> kernels_for_json() {
   return inspect_listings(recorded_listing("sass"), recorded_listing("usage"));
 }
 
 TEST(InspectionJson, HasResourcesLoopAndGatesOfAKernel) {
   const std::vector<std::string> broken = {"a line"};
   const auto document =
-      nlohmann::json::parse(format_inspection_json("/some/binary", recorded_kernels(), broken));
+      nlohmann::json::parse(format_inspection_json("/some/binary", kernels_for_json(), broken));
   EXPECT_EQ(document["schema"], "sparkbench.inspection 1.1.0");
   EXPECT_EQ(document["binary"], "/some/binary");
   EXPECT_EQ(document["broken_gates"], nlohmann::json({"a line"}));
@@ -57,7 +57,7 @@ TEST(InspectionJson, HasNullForWhatCannotBeKnown) {
 }
 
 TEST(InspectionTable, HasEveryKernelInEveryTable) {
-  const std::string text = format_inspection(recorded_kernels());
+  const std::string text = format_inspection(kernels_for_json());
   int lines = 0;
   for (std::size_t at = text.find("\nvolta-fp32acc/fwd/d64 "); at != std::string::npos;
        at = text.find("\nvolta-fp32acc/fwd/d64 ", at + 1)) {

@@ -11,10 +11,10 @@
 namespace sparkbench {
 namespace {
 
-ProgramResult predict(const std::string& flags) { return run_model("predict " + flags); }
+ProgramResult predict_instances(const std::string& flags) { return run_model("predict " + flags); }
 
 TEST(CommandPredictInstances, TellsStagesAndSharesOfEachKernel) {
-  const ProgramResult result = predict("--kernel volta-fp32acc/fwd/*");
+  const ProgramResult result = predict_instances("--kernel volta-fp32acc/fwd/*");
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_TRUE(contains(result.out, "\nd64 ")) << result.out;
   EXPECT_TRUE(contains(result.out, "\nd128/dropout ")) << result.out;
@@ -24,7 +24,7 @@ TEST(CommandPredictInstances, TellsStagesAndSharesOfEachKernel) {
 }
 
 TEST(CommandPredictInstances, TellsTheSameForPrograms) {
-  const ProgramResult result = predict("--json");
+  const ProgramResult result = predict_instances("--json");
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const auto document = nlohmann::json::parse(result.out);
   EXPECT_EQ(document["instances"].size(), embedded_cycles().instances.size());
@@ -41,7 +41,7 @@ TEST(CommandPredictInstances, TellsTheSameForPrograms) {
 
 TEST(CommandPredictInstances, RefusesWhatItCannotDo) {
   const auto refusal = [](const std::string& flags) {
-    const ProgramResult result = predict(flags);
+    const ProgramResult result = predict_instances(flags);
     EXPECT_EQ(result.exit_code, 2) << flags << result.out;
     EXPECT_EQ(result.out, "") << flags;
     return result.err;
@@ -64,7 +64,7 @@ TEST(CommandPredictInstances, KeepsNoCyclesOfAnotherToolkit) {
   const std::string path = folder.path() / "cycles.json";
   write_file(path, R"({"schema": 4, "sm": 70, "toolkit": "11.8", "instances": {}})");
   const ProgramResult result =
-      predict("--kernel volta-fp32acc --binary x --toolkit 12.9 --write " + path);
+      predict_instances("--kernel volta-fp32acc --binary x --toolkit 12.9 --write " + path);
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_TRUE(contains(result.err, "--write: " + path + " has cycles of code of CUDA 11.8, and " +
                                        "this code is of CUDA 12.9; allowed: the same"))
@@ -75,7 +75,7 @@ TEST(CommandPredict, RefusesWhatIsNoFile) {
   const TemporaryFolder folder;
   for (const std::string& path : unreadable_paths(folder)) {
     for (const std::string flag : {"--listing ", "--cuobjdump /bin/true --binary ", "--check "}) {
-      const ProgramResult result = predict(flag + path);
+      const ProgramResult result = predict_instances(flag + path);
       EXPECT_EQ(result.exit_code, 2) << flag << path << ": " << result.err;
       EXPECT_TRUE(contains(result.err, path)) << result.err;
       EXPECT_EQ(result.out, "");
@@ -87,7 +87,7 @@ TEST(CommandPredictInstances, SaysWhatIsWrongWithAFileOfCycles) {
   const TemporaryFolder folder;
   const std::string path = folder.path() / "cycles.json";
   write_file(path, R"({"schema": 1, "sm": 70, "toolkit": "11.8"})");
-  const ProgramResult result = predict("--check " + path);
+  const ProgramResult result = predict_instances("--check " + path);
   EXPECT_EQ(result.exit_code, 2);
   EXPECT_TRUE(contains(result.err, "--check: " + path + ": ")) << result.err;
   EXPECT_TRUE(contains(result.err, "instances")) << result.err;

@@ -87,7 +87,7 @@ TEST(TileKinds, OfPackedSequencesAreOfEachLength) {
 
 namespace {
 
-constexpr double kUnlimited = 1e30;
+constexpr double kNoLimitOfRows = 1e30;
 
 Problem problem_of(const std::string& spec, int heads = 2) {
   Problem problem{.batch = 2, .heads = heads, .seqlen_q = 1024, .seqlen_k = 1024, .head_dim = 64};
@@ -131,7 +131,7 @@ TEST(KeysPerRow, AreThoseOfTilesOrOfTasks) {
 
 TEST(CheckPlan, OfAPatternHasTheTilesOfItsBorders) {
   const Problem problem = problem_of("documents:500:524/full");
-  const CheckPlan plan = make_check_plan(problem, {1.0, kUnlimited});
+  const CheckPlan plan = make_check_plan(problem, {1.0, kNoLimitOfRows});
   const auto has_tile = [&](int tile, int head) {
     return std::find(plan.tiles.begin(), plan.tiles.end(), SampleTile{tile, head, 1}) !=
            plan.tiles.end();
@@ -144,7 +144,7 @@ TEST(CheckPlan, OfAPatternHasTheTilesOfItsBorders) {
 
 TEST(CheckPlan, OfAPatternOnAGpuHasTheRowsOfItsBorders) {
   const CheckPlan plan =
-      make_check_plan(problem_of("documents:500:524"), {kUnlimited * 1e300, 1e6});
+      make_check_plan(problem_of("documents:500:524"), {kNoLimitOfRows * 1e300, 1e6});
   for (const int row : {499, 500}) {
     const auto at = std::lower_bound(plan.rows.begin(), plan.rows.end(), QueryRow{1, 1, row});
     ASSERT_NE(at, plan.rows.end());
@@ -156,7 +156,7 @@ TEST(CheckPlan, OfAPatternOnAGpuHasTheRowsOfItsBorders) {
 
 TEST(GradientPlan, OfAPatternHasAHeadOfEachUnion) {
   const Problem problem = problem_of("documents:500:524/full/chunk:100", 4);
-  for (const double emulate_flops : {1.0, kUnlimited * 1e300}) {
+  for (const double emulate_flops : {1.0, kNoLimitOfRows * 1e300}) {
     const GradientPlan plan = make_gradient_plan(problem, {emulate_flops, 1e6});
     std::vector<int> heads;
     for (const QueryRow& r : plan.rows.dq) {

@@ -32,7 +32,7 @@ std::vector<TileKind> doubling(int tiles) {
   return kinds;
 }
 
-double sum_of(const std::vector<double>& weights) {
+double total_of(const std::vector<double>& weights) {
   return std::accumulate(weights.begin(), weights.end(), 0.0);
 }
 
@@ -61,7 +61,7 @@ TEST(RowStrata, DrawsSingleRows) {
   const auto drawn = strata.draw<KeyRow>({0, 1, false});
   EXPECT_TRUE(drawn.tiles.empty());
   EXPECT_EQ(drawn.rows.size(), 512u + 28);  // the last tile has no more
-  EXPECT_NEAR(sum_of(drawn.weights), 17 * 128 - 100, 1e-9);
+  EXPECT_NEAR(total_of(drawn.weights), 17 * 128 - 100, 1e-9);
   EXPECT_LT(drawn.rows.back().row, 17 * 128 - 100);
   EXPECT_EQ(drawn.weights.front(), 4.0);
   EXPECT_EQ(std::adjacent_find(drawn.rows.begin(), drawn.rows.end()), drawn.rows.end());

@@ -23,11 +23,11 @@
 namespace sparkbench {
 namespace {
 
-constexpr double kUnlimited = std::numeric_limits<double>::infinity();
+constexpr double kNoLimitOfWork = std::numeric_limits<double>::infinity();
 constexpr double kMostOff = 0.1;
 
 /// The smallest possible samples: of tiles, and of rows.
-constexpr CheckBudget kLeastTiles = {1, 1}, kLeastRows = {kUnlimited, 1};
+constexpr CheckBudget kLeastTiles = {1, 1}, kLeastRows = {kNoLimitOfWork, 1};
 
 template <class T, class Row>
 std::vector<T> pick(const std::vector<T>& all, const std::vector<Row>& all_rows,

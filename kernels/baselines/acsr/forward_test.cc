@@ -23,19 +23,19 @@
 namespace sparkbench {
 namespace {
 
-struct Outputs {
+struct ForwardOutputs {
   std::vector<Half> o;
   std::vector<float> lse;
   EmulationReport report;
 };
 
-constexpr Half kUntouched{0x7fff};
+constexpr Half kUnwritten{0x7fff};
 
-Outputs run(const Problem& problem, const OwnedInputs& inputs, EmulationOptions options = {},
-            std::span<const SampleTile> tiles = {}) {
+ForwardOutputs run(const Problem& problem, const OwnedInputs& inputs, EmulationOptions options = {},
+                   std::span<const SampleTile> tiles = {}) {
   options.profile = &chain_profile();
-  Outputs outputs;
-  outputs.o.assign(problem.q_elements(), kUntouched);
+  ForwardOutputs outputs;
+  outputs.o.assign(problem.q_elements(), kUnwritten);
   outputs.lse.assign(problem.lse_elements(), -7.0f);
   outputs.report =
       emulate_forward(chain(), problem,
@@ -53,9 +53,9 @@ void expect_clean(const EmulationReport& report) {
   }
 }
 
-void expect_correct(const Problem& problem) {
+void expect_forward_correct(const Problem& problem) {
   const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 7);
-  const Outputs outputs = run(problem, inputs, {.schedule_seed = 5});
+  const ForwardOutputs outputs = run(problem, inputs, {.schedule_seed = 5});
   expect_clean(outputs.report);
   const std::vector<QueryRow> rows = all_rows(problem);
   const ForwardInputs views{inputs.q, inputs.k, inputs.v};
@@ -68,7 +68,7 @@ void expect_correct(const Problem& problem) {
       << "rel_l2 " << error.rel_l2 << ", lse " << error.lse_max_abs;
 }
 
-Problem problem_of(std::string_view spec, int seqlen_q, int seqlen_k, int head_dim) {
+Problem forward_problem(std::string_view spec, int seqlen_q, int seqlen_k, int head_dim) {
   Problem problem{.batch = 1,
                   .heads = 4,
                   .seqlen_q = seqlen_q,
@@ -92,9 +92,9 @@ TEST_P(AcsrForward, MatchesTheDefinitionForEveryAcsr) {
         "window:9/strided:3/full"}) {
     if (!is_tried(cell++, 3)) continue;
     SCOPED_TRACE(testing::Message() << spec << ", " << lengths[0] << " x " << lengths[1]);
-    Problem problem = problem_of(spec, lengths[0], lengths[1], head_dim);
+    Problem problem = forward_problem(spec, lengths[0], lengths[1], head_dim);
     if (problem.sparse->pattern.unions.size() > 1) problem.heads_k = problem.heads;
-    expect_correct(problem);
+    expect_forward_correct(problem);
   }
 }
 
@@ -112,29 +112,29 @@ INSTANTIATE_TEST_SUITE_P(HeadDims, AcsrForward,
 TEST(AcsrForwardRows, OfManyValuesAreReadTwice) {
   for (const char* const spec : {"full", "strided:2"}) {
     SCOPED_TRACE(spec);
-    Problem problem = problem_of(spec, 4, 4200, 64);
+    Problem problem = forward_problem(spec, 4, 4200, 64);
     problem.batch = problem.heads = problem.heads_k = 1;
-    expect_correct(problem);
+    expect_forward_correct(problem);
   }
 }
 
 /// A mask that is no pattern.
 TEST(AcsrForwardMasks, AreTakenWithoutAPattern) {
-  Problem problem = problem_of("full", 70, 131, 64);
+  Problem problem = forward_problem("full", 70, 131, 64);
   problem.sparse = nullptr;
   problem.mask = MaskSpec::window(20);
-  expect_correct(problem);
+  expect_forward_correct(problem);
 }
 
-bool same_bits(const Outputs& a, const Outputs& b) {
+bool same_bits(const ForwardOutputs& a, const ForwardOutputs& b) {
   return std::memcmp(a.o.data(), b.o.data(), a.o.size() * sizeof(Half)) == 0 &&
          std::memcmp(a.lse.data(), b.lse.data(), a.lse.size() * sizeof(float)) == 0;
 }
 
 TEST(AcsrForwardBits, DoNotDependOnScheduleOrWorkers) {
-  const Problem problem = problem_of("causal-strided:5", 131, 131, 64);
+  const Problem problem = forward_problem("causal-strided:5", 131, 131, 64);
   const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 3);
-  const Outputs first = run(problem, inputs);
+  const ForwardOutputs first = run(problem, inputs);
   for (const std::uint64_t seed : {1u, 2u, 3u}) {
     EXPECT_TRUE(same_bits(first, run(problem, inputs, {.schedule_seed = seed})));
   }
@@ -143,21 +143,21 @@ TEST(AcsrForwardBits, DoNotDependOnScheduleOrWorkers) {
 
 /// A pattern and the mask that it is.
 TEST(AcsrForwardBits, AreThoseOfAnotherNameOfTheMask) {
-  const Problem window = problem_of("window:37", 131, 131, 64);
+  const Problem window = forward_problem("window:37", 131, 131, 64);
   const OwnedInputs inputs = make_inputs(window, Distribution::kNormal, 3);
-  const Outputs want = run(window, inputs);
-  EXPECT_TRUE(same_bits(want, run(problem_of("band:36:0", 131, 131, 64), inputs)));
-  EXPECT_TRUE(same_bits(run(problem_of("full", 131, 131, 64), inputs),
-                        run(problem_of("band:130:130", 131, 131, 64), inputs)));
+  const ForwardOutputs want = run(window, inputs);
+  EXPECT_TRUE(same_bits(want, run(forward_problem("band:36:0", 131, 131, 64), inputs)));
+  EXPECT_TRUE(same_bits(run(forward_problem("full", 131, 131, 64), inputs),
+                        run(forward_problem("band:130:130", 131, 131, 64), inputs)));
 }
 
 TEST(AcsrForwardBits, OfASampleAreThoseOfTheWhole) {
   for (const char* const spec : {"window:40", "strided:9"}) {
-    const Problem problem = problem_of(spec, 300, 300, 64);
+    const Problem problem = forward_problem(spec, 300, 300, 64);
     const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 3);
-    const Outputs whole = run(problem, inputs);
+    const ForwardOutputs whole = run(problem, inputs);
     const SampleTile tile{1, 2, 0};  // rows 128 to 255
-    const Outputs sample = run(problem, inputs, {}, {&tile, 1});
+    const ForwardOutputs sample = run(problem, inputs, {}, {&tile, 1});
     EXPECT_TRUE(sample.report.is_sample);
     for (const QueryRow& row : all_rows(problem)) {
       const std::size_t at = row_offset(row.batch, row.row, row.head, problem.seqlen_q,
@@ -167,15 +167,15 @@ TEST(AcsrForwardBits, OfASampleAreThoseOfTheWhole) {
         EXPECT_EQ(sample.o[at].bits, whole.o[at].bits);
         EXPECT_EQ(sample.lse[row.lse_index(problem)], whole.lse[row.lse_index(problem)]);
       } else if (!is_head) {
-        EXPECT_EQ(sample.o[at].bits, kUntouched.bits);
+        EXPECT_EQ(sample.o[at].bits, kUnwritten.bits);
       }
     }
   }
 }
 
 TEST(AcsrForwardBits, AreZeroAndMinusInfinityWithoutAKey) {
-  const Problem problem = problem_of("causal", 131, 70, 64);
-  const Outputs outputs = run(problem, make_inputs(problem, Distribution::kNormal, 3));
+  const Problem problem = forward_problem("causal", 131, 70, 64);
+  const ForwardOutputs outputs = run(problem, make_inputs(problem, Distribution::kNormal, 3));
   for (const QueryRow& row : all_rows(problem)) {
     if (row.row >= 131 - 70) continue;
     EXPECT_EQ(outputs.lse[row.lse_index(problem)], -std::numeric_limits<float>::infinity());
@@ -186,10 +186,10 @@ TEST(AcsrForwardBits, AreZeroAndMinusInfinityWithoutAKey) {
 }
 
 TEST(AcsrForwardBits, ShowANanWhereItIsSeen) {
-  const Problem problem = problem_of("strided:3", 131, 131, 64);
+  const Problem problem = forward_problem("strided:3", 131, 131, 64);
   OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 3);
   inputs.q[row_offset(0, 100, 2, problem.seqlen_q, problem.heads, problem.head_dim)] = Half{0x7e00};
-  const Outputs outputs = run(problem, inputs);
+  const ForwardOutputs outputs = run(problem, inputs);
   for (const QueryRow& row : all_rows(problem)) {
     const bool expected = row.head == 2 && row.row == 100;
     EXPECT_EQ(std::isnan(outputs.lse[row.lse_index(problem)]), expected) << row.row;
@@ -198,9 +198,9 @@ TEST(AcsrForwardBits, ShowANanWhereItIsSeen) {
 
 /// Tensors whose heads lie before rows, with room between rows.
 TEST(AcsrForwardTensors, MayBeStrided) {
-  const Problem problem = problem_of("dilated:4:3", 131, 131, 64);
+  const Problem problem = forward_problem("dilated:4:3", 131, 131, 64);
   const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 3);
-  const Outputs want = run(problem, inputs);
+  const ForwardOutputs want = run(problem, inputs);
   constexpr int kRow = 80;
   const auto strided = [&](auto* data, int seqlen, int heads) {
     return TensorView<std::remove_pointer_t<decltype(data)>>{
@@ -223,8 +223,8 @@ TEST(AcsrForwardTensors, MayBeStrided) {
   const std::vector<Half> q = spread(inputs.q, problem.seqlen_q, problem.heads),
                           k = spread(inputs.k, problem.seqlen_k, problem.heads_k),
                           v = spread(inputs.v, problem.seqlen_k, problem.heads_k);
-  std::vector<Half> o(q.size(), kUntouched);
-  Outputs got{{}, std::vector<float>(problem.lse_elements()), {}};
+  std::vector<Half> o(q.size(), kUnwritten);
+  ForwardOutputs got{{}, std::vector<float>(problem.lse_elements()), {}};
   const ForwardTensors tensors{strided(q.data(), problem.seqlen_q, problem.heads),
                                strided(k.data(), problem.seqlen_k, problem.heads_k),
                                strided(v.data(), problem.seqlen_k, problem.heads_k),
@@ -244,7 +244,7 @@ TEST(AcsrForwardTensors, MayBeStrided) {
 
 /// Scores and probabilities are written once, and read twice and once.
 TEST(AcsrForwardBits, AreOfTheBytesOfTheAlgorithm) {
-  Problem problem = problem_of("full", 128, 256, 64);
+  Problem problem = forward_problem("full", 128, 256, 64);
   problem.batch = problem.heads = problem.heads_k = 1;
   const Counters counters =
       run(problem, make_inputs(problem, Distribution::kNormal, 3)).report.counters;
@@ -262,29 +262,29 @@ std::string why_not(const Problem& problem, int sm = 70) {
 
 TEST(AcsrSupport, SaysWhyNot) {
   const auto of = [&](const Problem& problem) { return why_not(problem); };
-  EXPECT_EQ(of(problem_of("strided:7", 64, 64, 64)), "");
-  EXPECT_EQ(of(problem_of("sink:2+window:4", 64, 64, 64)),
+  EXPECT_EQ(of(forward_problem("strided:7", 64, 64, 64)), "");
+  EXPECT_EQ(of(forward_problem("sink:2+window:4", 64, 64, 64)),
             "the mask sink:2+window:4, which is no ACSR: the keys of row 6 are in no arithmetic "
             "progression");
-  EXPECT_EQ(of(problem_of("full", 64, 64, 136)),
+  EXPECT_EQ(of(forward_problem("full", 64, 64, 136)),
             "head_dim 136 (multiples of 8 up to 128 are supported)");
-  Problem drops = problem_of("full", 64, 64, 64);
+  Problem drops = forward_problem("full", 64, 64, 64);
   drops.dropout_p = 0.1f;
   EXPECT_EQ(of(drops), "dropout: the chain has none, as SPLAT has none");
 }
 
 TEST(AcsrSupportOfGpus, IsOfThoseThatHaveTheInstruction) {
-  const Problem problem = problem_of("strided:7", 64, 64, 64);
+  const Problem problem = forward_problem("strided:7", 64, 64, 64);
   EXPECT_EQ(why_not(problem, 61), "compute capabilities below 7.0");
 }
 
 TEST(AcsrWorkspace, IsTheValues) {
-  const Problem problem = problem_of("full", 128, 64, 64);
+  const Problem problem = forward_problem("full", 128, 64, 64);
   const std::uint64_t values = 4 * 128 * 64 * 2, rows = 128 * 16, blocks = 32;
   const auto tables = chain().tables(problem, Pass::kForward);
   EXPECT_EQ(workspace_bytes(chain(), problem, Pass::kForward, false, tables.get()), values);
   EXPECT_EQ(tables->bytes().size(), rows + blocks);
-  EXPECT_THROW(chain().tables(problem_of("sink:2+window:4", 64, 64, 64), Pass::kForward),
+  EXPECT_THROW(chain().tables(forward_problem("sink:2+window:4", 64, 64, 64), Pass::kForward),
                std::invalid_argument);
 }
 

@@ -9,14 +9,14 @@ namespace {
 
 constexpr int kTiles = 4, kFirstBlock = 1, kColumnGroups = 2;
 
-struct Tiles {
+struct ProductTiles {
   ProbabilityTile<64> p[kTiles];
   SwizzledTile<16 * kTiles, 64> b;
 };
 
 /// Stores P, a row per query, its keys in quartets.
-template <class Tiles, class Matrix>
-void store_probability_tiles(EmulatedMachine& machine, Tiles& tiles, const Matrix& p) {
+template <class ProductTiles, class Matrix>
+void store_probability_tiles(EmulatedMachine& machine, ProductTiles& tiles, const Matrix& p) {
   for (int index = machine.lane(); index < 16 * kTiles * 8; index += 32) {
     const int row = index / 8, chunk = index % 8;
     std::array<float, 8> value;
@@ -42,8 +42,8 @@ Element element(int lane, int i) {
 template <Accumulator kAccumulator>
 void expect_product() {
   const auto p = small_numbers<16 * kTiles, 64>(1), b = small_numbers<16 * kTiles, 64>(2);
-  const auto report = run({.shared_bytes = sizeof(Tiles)}, [&](EmulatedMachine& machine) {
-    auto& tiles = machine.shared<Tiles>();
+  const auto report = run({.shared_bytes = sizeof(ProductTiles)}, [&](EmulatedMachine& machine) {
+    auto& tiles = machine.shared<ProductTiles>();
     store_probability_tiles(machine, tiles, p);
     store_matrix(machine, tiles.b, b);
     machine.barrier();

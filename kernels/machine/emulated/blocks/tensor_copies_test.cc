@@ -23,7 +23,7 @@ struct alignas(1024) Shared {
 };
 
 /// The synchronization that is omitted, to see whether the emulator finds it.
-enum class Defect {
+enum class CopyDefect {
   kNone,
   kNoBarrierBehindInit,
   kReadersDoNotWait,
@@ -61,14 +61,14 @@ class TensorCopiesTest : public testing::Test {
     return {step % 2 * kBoxColumns, 64 * step - 32, step % kHeads, step % kBatch};
   }
 
-  void produce(EmulatedMachine& machine, Shared& shared, Defect defect) {
+  void produce(EmulatedMachine& machine, Shared& shared, CopyDefect defect) {
     constexpr int kBytes = sizeof shared.bytes[0];
     for (int step = 0; step < kSteps; ++step) {
       const int at = step % kPlaces, use = step / kPlaces;
-      if (defect != Defect::kProducerDoesNotWait) {
+      if (defect != CopyDefect::kProducerDoesNotWait) {
         machine.wait_at_mbarrier(&shared.empty[at], use % 2 ^ 1);
       }
-      const int more = defect == Defect::kProducerExpectsMore && step == 1 ? 16 : 0;
+      const int more = defect == CopyDefect::kProducerExpectsMore && step == 1 ? 16 : 0;
       machine.expect_bytes(&shared.full[at], kBoxBytes + kBytes + more);
       copy_line_ = __LINE__ + 1;
       machine.copy_box_async(&shared.box[at], map_, place_of_step(step), &shared.full[at]);
@@ -78,11 +78,12 @@ class TensorCopiesTest : public testing::Test {
     }
   }
 
-  void consume(EmulatedMachine& machine, const Shared& shared, Shared& barriers, Defect defect) {
+  void consume(EmulatedMachine& machine, const Shared& shared, Shared& barriers,
+               CopyDefect defect) {
     for (int step = 0; step < kSteps; ++step) {
       const int at = step % kPlaces, use = step / kPlaces;
       wait_line_ = __LINE__ + 2;
-      if (defect != Defect::kReadersDoNotWait) {
+      if (defect != CopyDefect::kReadersDoNotWait) {
         machine.wait_at_mbarrier(&barriers.full[at], use % 2);
       }
       const int row = machine.lane() + 32 * (machine.warp() - 1);
@@ -96,11 +97,12 @@ class TensorCopiesTest : public testing::Test {
       }
       const auto word = machine.load_shared<std::uint32_t>(&shared.bytes[at][machine.lane()]);
       if (word != 7u * static_cast<std::uint32_t>(32 * step + machine.lane())) ++wrong_;
-      if (defect != Defect::kReadersDoNotArrive) machine.arrive_at_mbarrier(&barriers.empty[at]);
+      if (defect != CopyDefect::kReadersDoNotArrive)
+        machine.arrive_at_mbarrier(&barriers.empty[at]);
     }
   }
 
-  EmulationReport run_ring(std::uint64_t seed, Defect defect) {
+  EmulationReport run_ring(std::uint64_t seed, CopyDefect defect) {
     wrong_ = 0;
     const std::vector<GlobalRegion> regions = {
         {"tensor", tensor_.data(), tensor_.size() * sizeof(Half), true},
@@ -117,7 +119,7 @@ class TensorCopiesTest : public testing::Test {
                      machine.init_mbarrier(&shared.empty[at], kReaders);
                    }
                  }
-                 if (defect != Defect::kNoBarrierBehindInit) machine.barrier_of_warps();
+                 if (defect != CopyDefect::kNoBarrierBehindInit) machine.barrier_of_warps();
                  if (machine.warp() == 0) {
                    produce(machine, shared, defect);
                  } else {
@@ -127,7 +129,7 @@ class TensorCopiesTest : public testing::Test {
   }
 
   /// The defect is found under every schedule, and under most as `kind`.
-  void expect_found(Defect defect, FindingKind kind) {
+  void expect_found(CopyDefect defect, FindingKind kind) {
     constexpr int kSeeds = 16;
     int found = 0;
     for (std::uint64_t seed = 0; seed < kSeeds; ++seed) {
@@ -148,7 +150,7 @@ class TensorCopiesTest : public testing::Test {
 
 TEST_F(TensorCopiesTest, BringBoxesUnderEverySchedule) {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
-    const EmulationReport report = run_ring(seed, Defect::kNone);
+    const EmulationReport report = run_ring(seed, CopyDefect::kNone);
     EXPECT_EQ(wrong_, 0) << seed;
     EXPECT_EQ(report.findings_total, 0u) << seed << ": " << report.findings[0].message;
     EXPECT_EQ(report.counters.global_loads, 2u * kSteps);
@@ -157,27 +159,27 @@ TEST_F(TensorCopiesTest, BringBoxesUnderEverySchedule) {
 }
 
 TEST_F(TensorCopiesTest, AreFoundWhereTheyAreReadEarly) {
-  expect_found(Defect::kReadersDoNotWait, FindingKind::kSharedRace);
+  expect_found(CopyDefect::kReadersDoNotWait, FindingKind::kSharedRace);
 }
 
 TEST_F(TensorCopiesTest, AreFoundWhereTheyCanNotEnd) {
-  const EmulationReport report = run_ring(0, Defect::kProducerExpectsMore);
+  const EmulationReport report = run_ring(0, CopyDefect::kProducerExpectsMore);
   expect_finding(report, FindingKind::kMissedBarrier, 32, wait_line_, __FILE__);
   EXPECT_NE(report.findings[0].message.find("16 bytes have not come"), std::string::npos)
       << report.findings[0].message;
 }
 
 TEST_F(TensorCopiesTest, WaitForPlacesThatNobodyLeaves) {
-  expect_found(Defect::kReadersDoNotArrive, FindingKind::kMissedBarrier);
+  expect_found(CopyDefect::kReadersDoNotArrive, FindingKind::kMissedBarrier);
 }
 
 TEST_F(TensorCopiesTest, AreFoundWhereAPlaceIsStillRead) {
-  expect_found(Defect::kProducerDoesNotWait, FindingKind::kSharedRace);
+  expect_found(CopyDefect::kProducerDoesNotWait, FindingKind::kSharedRace);
 }
 
 TEST_F(TensorCopiesTest, WantBarriersThatAllKnowOf) {
   for (std::uint64_t seed = 0; seed < 8; ++seed) {
-    const EmulationReport report = run_ring(seed, Defect::kNoBarrierBehindInit);
+    const EmulationReport report = run_ring(seed, CopyDefect::kNoBarrierBehindInit);
     ASSERT_NE(report.findings_total, 0u) << seed;
   }
 }

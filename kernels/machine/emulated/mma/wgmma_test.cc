@@ -12,19 +12,20 @@
 namespace sparkbench {
 namespace {
 
-constexpr int kDepth = 64;  // k of a line of 128 bytes
+constexpr int kWgmmaDepth = 64;  // k of a line of 128 bytes
 
 /// Tiles as in an attention kernel: lines of 64 halves, swizzled.
 template <int kN>
 struct Tiles {
-  alignas(1024) Half a[64 * kDepth];
-  alignas(1024) Half b[(kN + 63) / 64 * 64 * kDepth];  // column-major, or row-major by 64 columns
+  alignas(1024) Half a[64 * kWgmmaDepth];
+  alignas(
+      1024) Half b[(kN + 63) / 64 * 64 * kWgmmaDepth];  // column-major, or row-major by 64 columns
 };
 
 /// C = A B of small integers, which every order adds exactly.
 template <int kN>
 struct Integers {
-  int a[64][kDepth], b[kDepth][kN];
+  int a[64][kWgmmaDepth], b[kWgmmaDepth][kN];
 
   Integers() {
     std::mt19937 generator(5);
@@ -38,12 +39,12 @@ struct Integers {
   }
   float plain(int row, int column) const {
     int sum = 0;
-    for (int k = 0; k < kDepth; ++k) sum += a[row][k] * b[k][column];
+    for (int k = 0; k < kWgmmaDepth; ++k) sum += a[row][k] * b[k][column];
     return static_cast<float>(sum);
   }
 };
 
-std::uint32_t pair_of(int low, int high) {
+std::uint32_t wgmma_pair_of(int low, int high) {
   return to_half(static_cast<float>(low)).bits |
          static_cast<std::uint32_t>(to_half(static_cast<float>(high)).bits) << 16;
 }
@@ -57,22 +58,22 @@ void store_swizzled(EmulatedMachine& machine, Half* tile, int line, int column,
 
 template <int kN, Major kMajorB, Major kMajorA>
 void fill(EmulatedMachine& machine, const Integers<kN>& integers, Tiles<kN>& tiles) {
-  for (int i = 2 * machine.thread(); i < 64 * kDepth; i += 256) {
+  for (int i = 2 * machine.thread(); i < 64 * kWgmmaDepth; i += 256) {
     const int line = i / 64, at = i % 64;
     store_swizzled(machine, tiles.a, line, at,
                    kMajorA == Major::kRow
-                       ? pair_of(integers.a[line][at], integers.a[line][at + 1])
-                       : pair_of(integers.a[at][line], integers.a[at + 1][line]));
+                       ? wgmma_pair_of(integers.a[line][at], integers.a[line][at + 1])
+                       : wgmma_pair_of(integers.a[at][line], integers.a[at + 1][line]));
   }
-  for (int i = 2 * machine.thread(); i < kN * kDepth; i += 256) {
+  for (int i = 2 * machine.thread(); i < kN * kWgmmaDepth; i += 256) {
     if (kMajorB == Major::kColumn) {
-      const int column = i / kDepth, k = i % kDepth;
+      const int column = i / kWgmmaDepth, k = i % kWgmmaDepth;
       store_swizzled(machine, tiles.b, column, k,
-                     pair_of(integers.b[k][column], integers.b[k + 1][column]));
+                     wgmma_pair_of(integers.b[k][column], integers.b[k + 1][column]));
     } else {
       const int k = i / kN, column = i % kN;
-      store_swizzled(machine, tiles.b, column / 64 * kDepth + k, column % 64,
-                     pair_of(integers.b[k][column], integers.b[k][column + 1]));
+      store_swizzled(machine, tiles.b, column / 64 * kWgmmaDepth + k, column % 64,
+                     wgmma_pair_of(integers.b[k][column], integers.b[k][column + 1]));
     }
   }
   machine.fence_async_proxy();
@@ -84,7 +85,7 @@ m16n8k16::FragmentA a_fragment(int warp, int lane, int first_k, const auto& a) {
   for (int i = 0; i < 8; i += 2) {
     const int* const row = a[16 * warp + m16n8k16::a_row(lane, i)];
     const int k = first_k + m16n8k16::a_column(lane, i);
-    fragment.pair[i / 2] = pair_of(row[k], row[k + 1]);
+    fragment.pair[i / 2] = wgmma_pair_of(row[k], row[k + 1]);
   }
   return fragment;
 }
@@ -95,10 +96,10 @@ void multiply(EmulatedMachine& machine, const Integers<kN>& integers) {
   fill<kN, kMajorB, kMajorA>(machine, integers, tiles);
   m16n8k16::FragmentC<Accumulator::kFp32> c[kN / 8];
   const std::uint64_t a = machine.describe_matrix(tiles.a, 0, 1024);
-  const std::uint64_t b = machine.describe_matrix(tiles.b, 128 * kDepth, 1024);
+  const std::uint64_t b = machine.describe_matrix(tiles.b, 128 * kWgmmaDepth, 1024);
   constexpr int kBytesOn = kMajorB == Major::kColumn ? 32 : 2048;
   machine.fence_products();
-  for (int step = 0; step < kDepth / 16; ++step) {
+  for (int step = 0; step < kWgmmaDepth / 16; ++step) {
     const std::uint64_t b_step = b + static_cast<std::uint64_t>(step * kBytesOn >> 4);
     if constexpr (kAInRegisters) {
       const auto fragment = a_fragment(machine.warp(), machine.lane(), 16 * step, integers.a);
@@ -156,12 +157,12 @@ EmulationReport multiply_ones(Defect defect, std::uint64_t seed, float& element,
   const auto kernel = [&](EmulatedMachine& machine) {
     auto& tiles = machine.shared<Tiles<64>>();
     const auto fill_with = [&](std::uint32_t pair) {
-      for (int i = 2 * machine.thread(); i < 64 * kDepth; i += 256) {
+      for (int i = 2 * machine.thread(); i < 64 * kWgmmaDepth; i += 256) {
         machine.store_shared(&tiles.a[i], pair);
         machine.store_shared(&tiles.b[i], pair);
       }
     };
-    fill_with(pair_of(1, 1));
+    fill_with(wgmma_pair_of(1, 1));
     if (defect != Defect::kNoFence) machine.fence_async_proxy();
     if (defect != Defect::kNoBarrier) machine.barrier();
     m16n8k16::FragmentC<Accumulator::kFp32> c[8];
@@ -178,7 +179,7 @@ EmulationReport multiply_ones(Defect defect, std::uint64_t seed, float& element,
     }
     if (defect == Defect::kRefilledEarly) {
       machine.barrier();
-      fill_with(pair_of(2, 2));
+      fill_with(wgmma_pair_of(2, 2));
     }
     machine.wait_for_products<0>();
     element = c[7].element[3];
