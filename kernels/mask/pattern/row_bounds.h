@@ -1,5 +1,5 @@
-// The keys of each row as two arrays, begin and end, neither of which ever falls. For documents, whose
-// rows see one interval of keys that no zone expresses.
+// The keys of each row as two arrays, begin and end, neither of which ever falls. For documents,
+// whose rows see one interval of keys that no zone expresses.
 #pragma once
 
 #include <functional>
