@@ -26,20 +26,26 @@ SECTION = "To add a kernel"
 CORES = "2"
 
 # A compiler's launcher: `-o OBJECT -MF DEPENDENCIES -c SOURCE` copies BUILD's object where the
-# source is as it was there.
+# source, or each source of a unit, is as it was there. Lists those that are not.
 LAUNCHER = """#!/bin/sh
 for word; do
-  case $previous in -o) object=$word ;; -MF) depfile=$word ;; -c) source=$word ;; esac
+  case $previous in -o) object=$word ;; -MF) depfile=$word ;; -c) source=$(realpath -m "$word") ;; esac
   previous=$word
 done
 old=OLD_BUILD/$(realpath -m "$object" | sed "s|^NEW_BUILD/||")
-unchanged=OLD_TREE/$(realpath -m "$source" | sed "s|^NEW_TREE/||")
-case $source in NEW_BUILD/*) unchanged=$source ;; esac
-if [ -f "$old" ] && cmp -s "$source" "$unchanged"; then
+sources=$source
+case $source in
+  NEW_BUILD/*) sources=$(sed -n 's|^#include "\\(NEW_TREE/.*\\)"|\\1|p' "$source") ;;
+esac
+changed=
+for each in $sources; do
+  cmp -s "$each" "OLD_TREE/${each#NEW_TREE/}" || changed="$changed $each"
+done
+if [ -f "$old" ] && [ -z "$changed" ]; then
   [ -z "$depfile" ] || echo "$object:" > "$depfile"
   exec cp "$old" "$object"
 fi
-echo "$source" >> NEW_BUILD/compiled
+echo "${changed:-$source}" >> NEW_BUILD/compiled
 exec "$@"
 """
 
