@@ -169,7 +169,7 @@ double AttentionWorkload::host_flops(const CaseRecord& planned) const {
     return candidate->name() == planned.kernel && !candidate->computes_samples();
   });
   if (!is_gpu && is_whole) return flops;
-  // Which rows are sampled takes a look at every pair of a mask that is an expression.
+  // Once a problem: to choose the rows reads every pair of a mask that is an expression.
   const auto [share, is_new] = sampled_shares_.try_emplace(make_problem_key(planned.problem));
   if (is_new) share->second = sampled_share(planned.problem, budget);
   return flops * share->second;

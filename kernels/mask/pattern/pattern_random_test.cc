@@ -54,9 +54,9 @@ std::string acsr_differs(const Pattern& pattern, int head, const Picture& want) 
     if (!is_affine) return "ACSR of rows that are none";
     const Picture got(want.rows, want.keys, [&](int row, int key) {
       const AcsrRow& keys = rows[static_cast<std::size_t>(row)];
-      const int steps = keys.count == 0 ? 0 : key - keys.offset;
-      return keys.count > 0 && steps >= 0 && steps % keys.stride == 0 &&
-             steps / keys.stride < keys.count;
+      const int distance = key - keys.offset;
+      return keys.count > 0 && distance >= 0 && distance % keys.stride == 0 &&
+             distance / keys.stride < keys.count;
     });
     return got.visible == want.visible ? "" : "ACSR";
   } catch (const std::invalid_argument& error) {

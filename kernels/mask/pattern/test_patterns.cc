@@ -275,9 +275,11 @@ std::string tiles_differ(const TilePlan& plan, const Picture& want) {
   return plan.row_tiles() * plan.rows < want.rows ? "too few tiles of rows" : "";
 }
 
+namespace {
+
 /// Whether `term` computes this pair where terms run one after another: it sees the pair, and its
 /// `hidden_by` does not exclude it.
-static bool is_taken_by(const Pattern& pattern, int head, std::size_t term, int row, int key) {
+bool is_taken_by(const Pattern& pattern, int head, std::size_t term, int row, int key) {
   const std::vector<Term>& terms = pattern.terms(head);
   if (!sees(pattern, terms[term], row, key)) return false;
   for (std::uint64_t left = terms[term].hidden_by; left != 0; left &= left - 1) {
@@ -286,6 +288,8 @@ static bool is_taken_by(const Pattern& pattern, int head, std::size_t term, int 
   }
   return true;
 }
+
+}  // namespace
 
 std::string takers_differ(const Pattern& pattern, int head, const Picture& want) {
   return first_wrong("takers", want, [&](int row, int key) {
