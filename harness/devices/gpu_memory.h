@@ -27,21 +27,26 @@ class GuardedBuffer {
  public:
   /// Throws OutOfDeviceMemory.
   explicit GuardedBuffer(std::size_t bytes) : bytes_(bytes), memory_(bytes + 2 * kGuardBytes) {
-    CUDA_CHECK(cudaMemset(memory_.as<void>(), kGuardByte, memory_.bytes()));
-    CUDA_CHECK(cudaDeviceSynchronize());
+    write_guards();
+  }
+
+  void write_guards() const {
+    for (std::byte* const guard : {begin(), begin() + kGuardBytes + bytes_}) {
+      CUDA_CHECK(cudaMemset(guard, kGuardByte, kGuardBytes));
+    }
+    CUDA_CHECK(cudaDeviceSynchronize());  // a non-blocking stream would not wait for it
   }
 
   template <class T>
   T* as() const {
-    return reinterpret_cast<T*>(memory_.as<std::byte>() + kGuardBytes);
+    return reinterpret_cast<T*>(begin() + kGuardBytes);
   }
   std::size_t bytes() const { return bytes_; }
   /// Whether the bytes before and after it are unchanged. The device must be idle.
   bool is_intact() const {
     std::array<std::byte, 2 * kGuardBytes> guard;
-    const std::byte* const begin = memory_.as<std::byte>();
-    CUDA_CHECK(cudaMemcpy(guard.data(), begin, kGuardBytes, cudaMemcpyDeviceToHost));
-    CUDA_CHECK(cudaMemcpy(guard.data() + kGuardBytes, begin + kGuardBytes + bytes_, kGuardBytes,
+    CUDA_CHECK(cudaMemcpy(guard.data(), begin(), kGuardBytes, cudaMemcpyDeviceToHost));
+    CUDA_CHECK(cudaMemcpy(guard.data() + kGuardBytes, begin() + kGuardBytes + bytes_, kGuardBytes,
                           cudaMemcpyDeviceToHost));
     return std::all_of(guard.begin(), guard.end(),
                        [](std::byte byte) { return byte == std::byte{kGuardByte}; });
@@ -50,6 +55,8 @@ class GuardedBuffer {
  private:
   static constexpr std::size_t kGuardBytes = 4096;
   static constexpr unsigned char kGuardByte = 0x5a;
+
+  std::byte* begin() const { return memory_.as<std::byte>(); }
 
   std::size_t bytes_;
   DeviceBuffer memory_;

@@ -38,6 +38,7 @@ class GpuProblem : public LoadedProblem {
         tensor_bytes_(std::max(tensors_.bytes(), taken_since(free_before_))) {}
 
   RunOutcome run(const Candidate& candidate, const RunOptions& options) override {
+    begin();
     const std::optional<double> prepare_s = load_modules(candidate, options);
     const std::uint64_t free_before = free_device_bytes();
     const Prepared prepared = prepare(candidate, options);
@@ -65,6 +66,7 @@ class GpuProblem : public LoadedProblem {
                                            gradients_->plan().rows);
     }
     outcome.violation = tensors_.find_violation(options.pass);
+    are_tensors_reset_ = outcome.violation.empty();
     if (options.keeps_outputs) outcome.outputs = std::move(outputs);
     outcome.workspace_bytes = prepared.workspace_bytes;
     outcome.peak_bytes =
@@ -76,6 +78,7 @@ class GpuProblem : public LoadedProblem {
 
   std::vector<Timing> time(std::span<const Candidate* const> candidates,
                            const RunOptions& options) override {
+    begin();
     std::vector<Prepared> prepared;
     for (const Candidate* candidate : candidates) {
       try {
@@ -97,13 +100,12 @@ class GpuProblem : public LoadedProblem {
       around.push_back(checks[i] == nullptr ? SampleCheck{}
                                             : sample_check(*checks[i], prepared[i], options.pass));
     }
-    std::vector<Timing> timings = timer_.time(launches, options.method, around);
-    if (!checks.empty()) tensors_.upload_inputs();
-    return timings;
+    return timer_.time(launches, options.method, around);
   }
 
   std::optional<PassParts> time_parts(const Candidate& candidate,
                                       const RunOptions& options) override {
+    begin();
     const Prepared prepared = prepare(candidate, options);
     if (!prepared.in_parts) return std::nullopt;
     run_what_precedes(prepared, options.pass);
@@ -111,6 +113,7 @@ class GpuProblem : public LoadedProblem {
   }
 
   void profile(const Candidate& candidate, const RunOptions& options) override {
+    begin();
     const Prepared prepared = prepare(candidate, options);
     run_what_precedes(prepared, options.pass);
     const Launch launch = launch_of(prepared, options.pass);
@@ -121,6 +124,12 @@ class GpuProblem : public LoadedProblem {
   }
 
  private:
+  /// Undoes what was written to inputs and guards before, by a kernel that may not or by
+  /// TimedCheck, so that no kernel is called wrong for what another one did.
+  void begin() {
+    if (!std::exchange(are_tensors_reset_, false)) tensors_.reset();
+  }
+
   static void forward(const Prepared& prepared) {
     prepared.forward();
     if (prepared.own_outputs) *prepared.located = prepared.own_outputs();
@@ -264,6 +273,7 @@ class GpuProblem : public LoadedProblem {
   const CudaStream& stream_;
   std::uint64_t free_before_;  // before any tensor was allocated
   GpuTensors tensors_;
+  bool are_tensors_reset_ = true;
   GpuOwnOutputs own_{tensors_.shapes(), stream_};
   std::uint64_t tensor_bytes_;
   std::map<const Candidate*, PassOutputs> verified_;

@@ -297,6 +297,38 @@ TEST_F(TimedCheckTest, FindsWritesBesideTheOutputs) {
   EXPECT_EQ(violation_, "its input k");
 }
 
+TEST_F(TimedCheckTest, BlamesNoKernelForWhatAnotherOneWrote) {
+  const auto loaded = load(problem_of(512, 0.0f), Pass::kForwardBackward);
+  const auto break_memory = [](const Call& call) {
+    const ForwardTensors& forward = call.work.forward;
+    void* const writable[] = {const_cast<Bits16*>(forward.v.data), forward.o.data - 1,
+                              forward.lse - 1, call.work.backward.dk.data - 1};
+    call.forward();
+    for (void* const at : writable) CUDA_CHECK(cudaMemsetAsync(at, 1, 2, call.work.stream));
+  };
+  const auto expect_right = [&](const char* after) {
+    const Timing timing = time(*loaded, candidate("cublas-fp32"), Pass::kForwardBackward);
+    EXPECT_EQ(violation_, "") << after;
+    EXPECT_EQ(timing.wrong, 0) << after << ": " << timing.first_wrong;
+  };
+  expect_right("nothing");
+  const PassOutputs right = outputs_;
+  const RunOptions options{.pass = Pass::kForwardBackward};
+  const Wrapped writes(candidate("cublas-fp16"), break_memory);
+  EXPECT_EQ(loaded->run(writes, options).violation, "its input v");
+  expect_right("writes");
+  EXPECT_TRUE(same_bits(outputs_, right));
+  const Wrapped fails(candidate("cublas-fp16"), [&](const Call& call) {
+    break_memory(call);
+    throw std::runtime_error("as told");
+  });
+  EXPECT_THROW(loaded->run(fails, options), std::runtime_error);
+  const Candidate* const candidates[] = {&fails};
+  EXPECT_THROW(loaded->time(candidates, options), std::runtime_error);
+  expect_right("failures");
+  EXPECT_TRUE(same_bits(outputs_, right));
+}
+
 TEST_F(GpuProblemTest, SaysWhenMemoryDoesNotSuffice) {
   EXPECT_THROW(DeviceBuffer(std::size_t{1} << 50), OutOfDeviceMemory);
   const DeviceBuffer most(free_device_bytes() - (std::size_t{512} << 20));

@@ -74,10 +74,7 @@ GpuTensors::Gradients::Gradients(const Problem& problem, const TensorSlices& sli
 GpuTensors::Offsets::Offsets(const SequenceLengths& of)
     : batch(of.batch()),
       q(of.cu_seqlens_q().size() * sizeof(int)),
-      k(of.cu_seqlens_k().size() * sizeof(int)) {
-  upload(q, std::span<const int>(of.cu_seqlens_q()));
-  upload(k, std::span<const int>(of.cu_seqlens_k()));
-}
+      k(of.cu_seqlens_k().size() * sizeof(int)) {}
 
 GpuTensors::GpuTensors(const ProblemData& data, GradientData* gradients, const CudaStream& stream)
     : data_(data),
@@ -90,7 +87,7 @@ GpuTensors::GpuTensors(const ProblemData& data, GradientData* gradients, const C
       lse_(data.problem().lse_elements() * sizeof(float)) {
   if (const auto& lengths = data.problem().lengths) offsets_.emplace(*lengths);
   if (gradients != nullptr) backward_.emplace(data.problem(), slices_);
-  upload_inputs();
+  reset();
 }
 
 PackedLengths GpuTensors::lengths() const {
@@ -123,13 +120,20 @@ std::uint64_t GpuTensors::bytes() const {
   return bytes;
 }
 
-void GpuTensors::upload_inputs() {
+void GpuTensors::reset() const {
+  CUDA_CHECK(cudaDeviceSynchronize());  // a kernel that failed may still be writing
   const auto words = [this](std::span<const Half> kept) {
     return as_kernel_has(data_.element(), kept);
   };
   const ForwardInputs inputs = data_.inputs();
   upload(qkv_, slices_, words(inputs.q), words(inputs.k), words(inputs.v));
   if (gradients_ != nullptr) upload(backward_->d_o, slices_.o, words(gradients_->d_o()));
+  if (const auto& lengths = data_.problem().lengths) {
+    upload(offsets_->q, std::span<const int>(lengths->cu_seqlens_q()));
+    upload(offsets_->k, std::span<const int>(lengths->cu_seqlens_k()));
+  }
+  lse_.write_guards();
+  for (const Output& output : outputs_of(whole_pass())) output.buffer.write_guards();
 }
 
 void GpuTensors::poison_outputs(Pass pass) const {
@@ -170,9 +174,12 @@ std::string GpuTensors::find_violation(Pass pass) const {
       return std::string("its input ") + input.name;
     }
   }
+  if (const auto& lengths = data_.problem().lengths) {
+    if (download<int>(offsets_->q) != lengths->cu_seqlens_q()) return "its input cu_seqlens_q";
+    if (download<int>(offsets_->k) != lengths->cu_seqlens_k()) return "its input cu_seqlens_k";
+  }
   if (!lse_.is_intact()) return "memory around lse";
-  const Pass computed = backward_ ? Pass::kForwardBackward : Pass::kForward;
-  for (const Output& output : outputs_of(computed)) {
+  for (const Output& output : outputs_of(whole_pass())) {
     if (!output.buffer.is_intact()) return std::string("memory around ") + output.name;
   }
   return "";

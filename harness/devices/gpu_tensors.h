@@ -22,7 +22,7 @@ namespace sparkbench {
 /// run, must outlive the tensors.
 class GpuTensors {
  public:
-  /// Uploads the inputs. Throws OutOfDeviceMemory.
+  /// Throws OutOfDeviceMemory.
   GpuTensors(const ProblemData& data, GradientData* gradients, const CudaStream& stream);
 
   /// The problem of the tensors' shapes: varlen sequences are packed into one.
@@ -32,7 +32,9 @@ class GpuTensors {
   BackwardTensors backward() const;  // without pointers if no backward pass will run
   std::uint64_t bytes() const;
 
-  void upload_inputs();
+  /// Uploads the inputs and rewrites the guards, once the device is idle: whatever kernels wrote
+  /// there is gone.
+  void reset() const;
   /// Enqueues bytes of NaNs for the outputs of `pass`.
   void poison_outputs(Pass pass) const;
   /// The outputs of `pass`, contiguous, in words of the kernel's type. The stream must be idle.
@@ -78,6 +80,8 @@ class GpuTensors {
     std::vector<Half> PassOutputs::*host;
   };
   std::vector<Output> outputs_of(Pass pass) const;
+  /// The pass that all tensors are for.
+  Pass whole_pass() const { return backward_ ? Pass::kForwardBackward : Pass::kForward; }
 
   template <class Tensor>
   CheckedTensor checked(const Tensor& tensor) const;

@@ -32,8 +32,9 @@ class GpuLoadedLayer : public LoadedLayer {
 
   std::vector<PartError> errors(const LayerVariant& variant, const RunOptions& options) override {
     const ExactLayerResult& exact = exact_result(options.pass != Pass::kForward);
+    begin(variant);
     if (const PluginLayer* const whole = whole_layer(variant.attention)) {
-      return errors_of(prepared(*whole, variant.rest, options)->compute(), exact);
+      return errors_of(prepared(*whole, variant.rest, options)->compute(work_.tensors), exact);
     }
     std::vector<PartError> errors, gradients;
     std::vector<std::pair<Stage, std::vector<Half>>> stages;
@@ -56,6 +57,7 @@ class GpuLoadedLayer : public LoadedLayer {
 
   LayerTimes time(const LayerVariant& variant, const LayerVariant* baseline,
                   const RunOptions& options) override {
+    begin(variant);
     if (const PluginLayer* const whole = whole_layer(variant.attention)) {
       const std::unique_ptr<PluginLayerRun> run = prepared(*whole, variant.rest, options);
       LayerTimes times = time_beside(*run, baseline, options);
@@ -70,6 +72,7 @@ class GpuLoadedLayer : public LoadedLayer {
   }
 
   LayerNeeds needs(const LayerVariant& variant, const RunOptions& options) override {
+    begin(variant);
     if (const PluginLayer* const whole = whole_layer(variant.attention)) {
       const std::unique_ptr<PluginLayerRun> run = prepared(*whole, variant.rest, options);
       run->precede();
@@ -87,6 +90,13 @@ class GpuLoadedLayer : public LoadedLayer {
   }
 
  private:
+  /// Undoes what a plug-in's layer may have written to the inputs, so that no layer is called wrong
+  /// for what another one did.
+  void begin(const LayerVariant& variant) {
+    const bool is_plugin = whole_layer(variant.attention) != nullptr;
+    if (std::exchange(may_be_written_, is_plugin)) data_.upload(work_.tensors);
+  }
+
   std::unique_ptr<PluginLayerRun> prepared(const PluginLayer& layer, Rest rest,
                                            const RunOptions& options) const {
     LayerInputs inputs;
@@ -259,6 +269,7 @@ class GpuLoadedLayer : public LoadedLayer {
   std::shared_ptr<cublasContext> cublas_;
   ProductLibrary library_;
   LayerDataOnGpu data_;
+  bool may_be_written_ = false;  // data_
   std::optional<ExactLayerResult> exact_;
 };
 

@@ -29,12 +29,13 @@ class PluginLayerRun {
  public:
   /// Everything but the inputs' vector must outlive it.
   PluginLayerRun(const CheckedKernel& kernel, const PluginDevice& device, const LayerShape& shape,
-                 const Problem& problem, const RunOptions& options, const LayerInputs& inputs,
+                 const Problem& problem, const RunOptions& options, LayerInputs inputs,
                  const PluginMemory& memory);
 
   /// Runs forward and, if the problem has one, backward from poisoned outputs, and returns these.
-  /// Throws std::runtime_error for an output that is missing.
-  LayerOutputs compute();
+  /// Throws std::runtime_error for an output that is missing, and for an input that is not the one
+  /// of `given` any more.
+  LayerOutputs compute(const LayerTensors& given);
   /// A backward pass starts from a forward pass's results.
   void precede();
   /// Enqueues what is timed: the pass.
@@ -53,6 +54,7 @@ class PluginLayerRun {
   void backward();
   void locate();
   void run_passes();
+  void check_inputs(const LayerTensors& given) const;
 
   CheckedKernel kernel_;
   PluginProblem problem_;
@@ -62,6 +64,8 @@ class PluginLayerRun {
   std::shared_ptr<void> workspace_;
   sparkbench_layer_tensors layer_{};
   sparkbench_tensors tensors_{};
+  LayerInputs inputs_;
+  std::vector<NamedTensor> named_;  // inputs_
   std::vector<Output> outputs_;
   std::vector<std::shared_ptr<void>> owned_;  // outputs, unless the kernel has its own
   std::uint64_t input_bytes_ = 0;             // of x and d_y

@@ -11,6 +11,7 @@ import unittest
 import test_host
 
 test_host.need("torch")
+import host_layers_test  # noqa: E402
 import torch  # noqa: E402
 
 if not torch.cuda.is_available():
@@ -48,6 +49,10 @@ WRONG = """
         torch.cuda.current_stream().wait_stream(streams[0])
         return out
 
+    def writes_k(q, k, v, *, causal, softmax_scale):
+        k[0, 0, 0, 0] += 1
+        return sdpa(q, k, v, causal=causal, softmax_scale=softmax_scale)
+
     def raises(q, k, v):
         raise ValueError("not on a GPU either")
 
@@ -63,6 +68,10 @@ WRONG = """
 
 def statuses(ran):
     return collections.Counter(case["status"] for case in ran.cases)
+
+
+def kernels_and_statuses(ran):
+    return [(case["kernel"], case["status"]) for case in ran.cases]
 
 
 def say(ran):
@@ -136,6 +145,19 @@ class Functions(unittest.TestCase):
         for name in ("wrong_scale", "stale"):
             ran = self.run_one(name)
             self.assertEqual((ran.status, statuses(ran)["incorrect"]), (1, 1), ran)
+
+    def test_that_write_inputs_harm_no_other(self):
+        ran = self.run_one("writes_k,mine.py:sdpa")
+        self.assertEqual(kernels_and_statuses(ran), [("writes_k", "incorrect"), ("sdpa", "ok")], ran)
+        self.assertEqual(ran.cases[0]["reason"]["message"], "the kernel wrote its input k")
+        ran = test_host.run(
+            ["encoder", "--device", "cuda:0", "--headdim", "64", "--hidden", "128", "--ffn", "256",
+             "--batch", "2", "--seqlen", "128", "--mask", "full", *NO_DROPOUT, "--rest", "unfused",
+             "--pass", "fwd", "--kernel", "mine.py:overwrites,mine.py:plain"], {"mine.py": host_layers_test.KERNELS},
+        )  # fmt: skip
+        say(ran)
+        self.assertEqual(kernels_and_statuses(ran), [("overwrites", "failed"), ("plain", "ok")], ran)
+        self.assertIn("it wrote to its input gamma_2", ran.cases[0]["reason"]["message"])
 
     def test_that_fail_cost_their_case(self):
         for name, code in (("raises", "E-RUN"), ("too_large", "E-OUT-OF-MEMORY"),

@@ -36,6 +36,10 @@ LayerDataOnGpu::LayerDataOnGpu(const LayerTensors& tensors)
       weight_bytes_(places_.at(kWeights)),
       input_bytes_(bytes_of(tensors.x)),
       memory_(places_.back()) {
+  upload(tensors);
+}
+
+void LayerDataOnGpu::upload(const LayerTensors& tensors) const {
   const Tensors all = in_order(tensors);
   for (std::size_t i = 0; i < all.size(); ++i) {
     CUDA_CHECK(cudaMemcpy(memory_.as<std::byte>() + places_.at(i), all.at(i)->data(),

@@ -11,6 +11,8 @@ class LayerDataOnGpu {
  public:
   /// Uploads to the current device. Throws OutOfDeviceMemory.
   explicit LayerDataOnGpu(const LayerTensors& tensors);
+  /// Of the same shapes.
+  void upload(const LayerTensors& tensors) const;
 
   LayerWeightPointers weights() const;
   /// Copies x, and d_y if the layer has a backward pass, into the layer's own memory.

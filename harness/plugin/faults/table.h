@@ -97,16 +97,16 @@ constexpr sparkbench_kernel make_kernel(int32_t backend) {
   return kernel;
 }
 
-template <std::size_t... kIndex>
+template <std::size_t kFirst, std::size_t... kIndex>
 constexpr auto make_table(std::index_sequence<kIndex...> /*indices*/, int32_t backend) {
-  return std::array<sparkbench_kernel, sizeof...(kIndex)>{make_kernel<kIndex>(backend)...};
+  return std::array<sparkbench_kernel, sizeof...(kIndex)>{make_kernel<kFirst + kIndex>(backend)...};
 }
 
 template <int32_t kBackend>
 const sparkbench_kernel* kernel_at(uint32_t abi, uint32_t index) {
-  constexpr std::size_t kCount =
-      std::size(kFaults) - (kBackend == SPARKBENCH_HOST ? kCheatCount : 0);
-  static constexpr auto kTable = make_table(std::make_index_sequence<kCount>(), kBackend);
+  constexpr std::size_t kFirst = kBackend == SPARKBENCH_HOST ? kCheatCount : 0;
+  constexpr auto kIndices = std::make_index_sequence<std::size(kFaults) - kFirst>();
+  static constexpr auto kTable = make_table<kFirst>(kIndices, kBackend);
   return abi == SPARKBENCH_KERNEL_ABI && index < kTable.size() ? &kTable[index] : nullptr;
 }
 
