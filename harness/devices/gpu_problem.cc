@@ -124,8 +124,8 @@ class GpuProblem : public LoadedProblem {
   }
 
  private:
-  /// Undoes what was written to inputs and guards before, by a kernel that may not or by
-  /// TimedCheck, so that no kernel is called wrong for what another one did.
+  /// Undoes what an earlier kernel or TimedCheck wrote to inputs and guards: no kernel is called
+  /// wrong for what another one did.
   void begin() {
     if (!std::exchange(are_tensors_reset_, false)) tensors_.reset();
   }
