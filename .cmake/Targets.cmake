@@ -57,12 +57,15 @@ endfunction()
 #
 # sparkbench_tests([FOLDER f] TESTS x ... [LINK lib ...] [LABEL cpu|gpu]): x_test of f/x_test.cc
 #
-# CTest's labels: `cpu` or `gpu`, and for `cpu` `fast` or `slow` (SlowTests.cmake). Tests that take too
-# long for each build are only in the configuration `nightly`, with the label `nightly`.
+# CTest's labels: `cpu` or `gpu` (C++ tests that say so, others by their name), and for `cpu` `fast` or
+# `slow` (SlowTests.cmake). Tests that take too long for each build are only in the configuration
+# `nightly`, with the label `nightly`.
 include(SlowTests)
 function(sparkbench_label name)
   set(labels cpu fast)
-  if(name IN_LIST SPARKBENCH_SLOW_TESTS)
+  if(name MATCHES _gpu_)
+    set(labels gpu)
+  elseif(name IN_LIST SPARKBENCH_SLOW_TESTS)
     set(labels cpu slow)
     set_property(GLOBAL APPEND PROPERTY SPARKBENCH_SLOW_TESTS_FOUND ${name})
   endif()

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Every installed peer on a GPU, on small shapes: exit status, verdicts and times.
 
-    python harness/python/gpu_test.py             after pip install ./harness/python
-    python harness/python/gpu_test.py Functions   in two minutes: no peers, whose compilers take long
+    python harness/python/host_gpu_test.py             after pip install ./harness/python
+    python harness/python/host_gpu_test.py Functions   in two minutes: no peers, whose compilers take long
 """
 
 import collections
