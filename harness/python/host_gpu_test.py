@@ -153,7 +153,8 @@ class Functions(unittest.TestCase):
         ran = test_host.run(
             ["encoder", "--device", "cuda:0", "--headdim", "64", "--hidden", "128", "--ffn", "256",
              "--batch", "2", "--seqlen", "128", "--mask", "full", *NO_DROPOUT, "--rest", "unfused",
-             "--pass", "fwd", "--kernel", "mine.py:overwrites,mine.py:plain"], {"mine.py": host_layers_test.KERNELS},
+             "--pass", "fwd", "--kernel", "mine.py:overwrites,mine.py:plain"],
+            {"mine.py": host_layers_test.KERNELS},
         )  # fmt: skip
         say(ran)
         self.assertEqual(kernels_and_statuses(ran), [("overwrites", "failed"), ("plain", "ok")], ran)
