@@ -50,7 +50,7 @@ WRONG = """
         return out
 
     def writes_k(q, k, v, *, causal, softmax_scale):
-        k[0, 0, 0, 0] += 1
+        k.data[0, 0, 0, 0] += 1
         return sdpa(q, k, v, causal=causal, softmax_scale=softmax_scale)
 
     def raises(q, k, v):
