@@ -82,6 +82,18 @@ TEST(Json, RefusesNumbersThatNoDoubleHoldsInShort) {
   }
 }
 
+TEST(Json, RefusesTextThatIsNestedTooDeeply) {
+  for (const auto& [open, close] : {std::pair("[", "]"), std::pair("{\"a\":", "}")}) {
+    std::string nested = "1";
+    for (int i = 0; i < 500; ++i) nested = open + nested + close;
+    EXPECT_EQ(message_of<std::invalid_argument>(
+                  [&] { case_from_json("{\"x\": " + nested + ", \"id\": \"\"}"); }),
+              "not a run: nested more than 100 levels deep");
+  }
+  const std::string brackets = "{\"x\": [\"" + std::string(200, '[') + "\\\"{\"]}";
+  EXPECT_EQ(message_of<std::invalid_argument>([&] { case_from_json(brackets); }), "id: is missing");
+}
+
 TEST(Json, NeedsNoHashOfARun) {
   const std::string text = run_to_json(sample_run());
   Json json = Json::parse(text);
