@@ -269,7 +269,7 @@ class GpuLoadedLayer : public LoadedLayer {
   std::shared_ptr<cublasContext> cublas_;
   ProductLibrary library_;
   LayerDataOnGpu data_;
-  bool may_be_written_ = false;  // data_
+  bool may_be_written_ = false;  // whether a plug-in's layer had pointers into data_
   std::optional<ExactLayerResult> exact_;
 };
 

@@ -65,7 +65,7 @@ class PluginLayerRun {
   sparkbench_layer_tensors layer_{};
   sparkbench_tensors tensors_{};
   LayerInputs inputs_;
-  std::vector<NamedTensor> named_;  // inputs_
+  std::vector<NamedTensor> named_;  // the names and shapes of inputs_
   std::vector<Output> outputs_;
   std::vector<std::shared_ptr<void>> owned_;  // outputs, unless the kernel has its own
   std::uint64_t input_bytes_ = 0;             // of x and d_y

@@ -11,7 +11,7 @@ class LayerDataOnGpu {
  public:
   /// Uploads to the current device. Throws OutOfDeviceMemory.
   explicit LayerDataOnGpu(const LayerTensors& tensors);
-  /// Of the same shapes.
+  /// Replaces all tensors. `tensors` has the shapes that the constructor was given.
   void upload(const LayerTensors& tensors) const;
 
   LayerWeightPointers weights() const;

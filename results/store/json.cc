@@ -207,32 +207,18 @@ std::string shortened(const std::string& message) {
   return message.size() <= kMostBytes ? message : message.substr(0, kMostBytes) + "...";
 }
 
-/// The parser copies what it has read when an object grows, by recursion: text that is nested much
-/// deeper than a record would overflow the stack.
-void require_shallow(std::string_view text) {
-  constexpr int kMostLevels = 100;
-  int levels = 0;
-  bool is_in_string = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    if (c == '"') is_in_string = !is_in_string;
-    if (is_in_string) {
-      i += c == '\\' ? 1 : 0;
-    } else if (c == '[' || c == '{') {
-      if (++levels <= kMostLevels) continue;
-      throw std::invalid_argument(
-          fmt::format("not a run: nested more than {} levels deep", kMostLevels));
-    } else if (c == ']' || c == '}') {
-      --levels;
-    }
-  }
-}
-
-/// Not only parse_error: for a number outside double's range the parser throws out_of_range.
+/// Not only parse_error: for a number outside double's range the parser throws out_of_range. It
+/// copies what it has read when an object grows, by recursion: text that is nested much deeper than
+/// a record would overflow the stack.
 Json parse(std::string_view text) {
-  require_shallow(text);
+  static constexpr int kMostLevels = 100;
+  const auto check = [](int level, Json::parse_event_t /*event*/, const Json& /*value*/) {
+    if (level < kMostLevels) return true;
+    throw std::invalid_argument(
+        fmt::format("not a run: nested more than {} levels deep", kMostLevels));
+  };
   try {
-    return Json::parse(text);
+    return Json::parse(text, check);
   } catch (const Json::exception& error) {
     throw std::invalid_argument(fmt::format("not JSON: {}", shortened(error.what())));
   }
