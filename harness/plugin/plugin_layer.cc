@@ -150,7 +150,7 @@ Support PluginLayer::supports_layer(const LayerShape& shape, const Problem& prob
 LayerOutputs PluginLayer::run_on_host(const LayerShape& shape, const Problem& problem,
                                       const LayerTensors& tensors,
                                       const RunOptions& options) const {
-  const LayerTensors copies = tensors;  // the kernel cannot change what the oracle reads
+  LayerTensors copies = tensors;  // a kernel may write to these: the oracle reads the others
   LayerInputs inputs;
   for (const NamedTensor& tensor : named_tensors(shape, tokens_of(problem))) {
     inputs.push_back(tensor.of(copies).data());
