@@ -161,7 +161,7 @@ std::vector<std::string> parse_elements(std::string_view flag, std::string_view 
 }
 
 std::vector<std::string> parse_layouts(std::string_view flag, std::string_view text) {
-  static const std::array<std::string, 3> names = {"bshd", "bhsd", "qkv-packed"};
+  static const std::array<std::string, 4> names = {"bshd", "bhsd", "qkv-packed", "k-bhsd"};
   return select_names(flag, text, names);
 }
 
@@ -322,7 +322,7 @@ std::vector<Axis> make_rows() {
        .flag = "--layout",
        .help =
            "order of batch, seqlen, heads and head_dim in memory; qkv-packed: slices of one tensor",
-       .allowed = "bshd, bhsd, qkv-packed",
+       .allowed = "bshd, bhsd, qkv-packed, k-bhsd",
        .initial = "bshd",
        .parse = list_of<parse_layouts>,
        .access = kLayoutAccess,

@@ -125,7 +125,7 @@ std::vector<ModelShape> judged_shapes() {
       {"dropout", with({{"--dropout", "0.1,0.5"}}, small("130", "full,causal"))},
       {"large scores", with({{"--input-scale", "8,32"}}, small("100", "full,causal", "fwd"))},
       {"training step", small("130", "full,causal", "fwd+bwd")},
-      {"layouts", with({{"--layout", "bhsd,qkv-packed"}}, small("130", "full,causal"))},
+      {"layouts", with({{"--layout", "bhsd,qkv-packed,k-bhsd"}}, small("130", "full,causal"))},
       {"varlen",
        {{"--pass", "fwd,bwd"},
         {"--lengths", "uniform:0:200"},

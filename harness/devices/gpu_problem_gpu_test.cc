@@ -213,7 +213,8 @@ TEST_F(TimedCheckTest, FindsEachLayoutRight) {
   const Problem varlen = with_lengths(problem, std::make_shared<const SequenceLengths>(lengths));
   for (const Problem& each_problem : {problem, rectangular, varlen}) {
     std::map<std::string, PassOutputs> contiguous;
-    for (const auto layout : {TensorLayout::kBshd, TensorLayout::kBhsd, TensorLayout::kQkvPacked}) {
+    for (const auto layout : {TensorLayout::kBshd, TensorLayout::kBhsd, TensorLayout::kQkvPacked,
+                              TensorLayout::kKBhsd}) {
       InputSpec input;
       input.layout = layout;
       const auto loaded = load(each_problem, Pass::kForwardBackward, input);

@@ -45,7 +45,7 @@ AXIS_VALUES = {
     "--dropout": ["0", "0.1"],
     "--dropout-scale": ["applied", "asked"],
     "--dtype": ["fp16", "bf16"],
-    "--layout": ["bshd", "bhsd", "qkv-packed"],
+    "--layout": ["bshd", "bhsd", "qkv-packed", "k-bhsd"],
     "--batch": ["1", "auto"],
     "--heads": ["1", "auto"],
     "--heads-k": ["1", "auto"],

@@ -96,7 +96,7 @@ TEST(Json, HasErrorsAndNoTimeOfEmulatedDevices) {
 
 TEST(Json, NamesLibrariesAndOriginOfEveryCase) {
   const auto run = nlohmann::json::parse(run_sparkbench(kTinySweep + "-q --json -").out);
-  EXPECT_EQ(run["schema"]["version"], "1.13.0");
+  EXPECT_EQ(run["schema"]["version"], "1.14.0");
   EXPECT_EQ(run["run"]["resolved"]["kernel"], "volta-fp\?\?acc,unfused-fp16");
   for (const auto& record : run["cases"]) {
     EXPECT_EQ(record["libraries"], nlohmann::json::object());  // an emulator calls none

@@ -89,10 +89,11 @@ TEST(PluginProgram, OurKernelsDoNotComputeInBf16) {
 TEST(PluginProgram, VerifiesEachLayout) {
   for (const std::string lengths :
        {"--seqlen 40", "--seqlen 40 --seqlen-k 33", "--lengths uniform:1:50"}) {
-    const auto cases = cases_of("sweep --kernel " + kNaive + ",volta-fp32acc" + kDevice + lengths +
-                                " --headdim 64 --heads 4 --heads-k 2 --batch 2 --dropout 0 "
-                                "--pass fwd,fwd+bwd --causal true --layout bshd,bhsd,qkv-packed");
-    ASSERT_EQ(cases.size(), 12u) << lengths;
+    const auto cases =
+        cases_of("sweep --kernel " + kNaive + ",volta-fp32acc" + kDevice + lengths +
+                 " --headdim 64 --heads 4 --heads-k 2 --batch 2 --dropout 0 "
+                 "--pass fwd,fwd+bwd --causal true --layout bshd,bhsd,qkv-packed,k-bhsd");
+    ASSERT_EQ(cases.size(), 16u) << lengths;
     std::map<std::string, nlohmann::json> errors;  // by kernel and pass
     for (const auto& record : cases) {
       EXPECT_EQ(record["status"], "ok") << record["id"] << record["reason"];

@@ -1,6 +1,7 @@
 #include "harness/plugin/plugin_problem.h"
 
 #include <algorithm>
+#include <array>
 
 #include "kernels/mask/pattern/sparse_mask.h"
 
@@ -46,8 +47,9 @@ sparkbench_pass pass_of(Pass pass) {
 }
 
 sparkbench_layout layout_of(TensorLayout layout) {
-  if (layout == TensorLayout::kBshd) return SPARKBENCH_BSHD;
-  return layout == TensorLayout::kBhsd ? SPARKBENCH_BHSD : SPARKBENCH_QKV_PACKED;
+  constexpr std::array kLayouts = {SPARKBENCH_BSHD, SPARKBENCH_BHSD, SPARKBENCH_QKV_PACKED,
+                                   SPARKBENCH_K_BHSD};  // in the order of TensorLayout
+  return kLayouts.at(static_cast<std::size_t>(layout));
 }
 
 sparkbench_activation activation_of(Activation activation) {

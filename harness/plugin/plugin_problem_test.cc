@@ -52,6 +52,7 @@ TEST(PluginProblem, HasEveryField) {
   };
   EXPECT_EQ(layout_of(TensorLayout::kBhsd), SPARKBENCH_BHSD);
   EXPECT_EQ(layout_of(TensorLayout::kQkvPacked), SPARKBENCH_QKV_PACKED);
+  EXPECT_EQ(layout_of(TensorLayout::kKBhsd), SPARKBENCH_K_BHSD);
 }
 
 TEST(PluginProblem, HasTheHostsBackendWithoutAGpu) {

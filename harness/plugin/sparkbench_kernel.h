@@ -62,9 +62,10 @@ typedef enum sparkbench_layout {
   SPARKBENCH_BSHD = 0, /* each is a contiguous [batch, seqlen, heads, head_dim] */
   SPARKBENCH_BHSD = 1, /* each is a contiguous [batch, heads, seqlen, head_dim] */
   SPARKBENCH_QKV_PACKED =
-      2 /* q, k and v are slices of one [batch, seqlen, heads + 2 heads_k, head_dim], and dq, dk and
-           dv of another; if there are other numbers of rows and keys in all, only k and v, and dk
-           and dv, share one. o and d_o as in BSHD */
+      2, /* q, k and v are slices of one [batch, seqlen, heads + 2 heads_k, head_dim], and dq, dk
+            and dv of another; if there are other numbers of rows and keys in all, only k and v, and
+            dk and dv, share one. o and d_o as in BSHD */
+  SPARKBENCH_K_BHSD = 3 /* k and dk as in BHSD, all others as in BSHD */
 } sparkbench_layout;
 
 /* What scores are summed in. The allowed error depends on it. */

@@ -213,8 +213,8 @@ class WrongFunctions(unittest.TestCase):
 
     def test_are_found_if_they_ignore_strides(self):
         ran = sweep(FILES, "kernels.py:right,kernels.py:ignores_strides", "--seqlen", "17", "--layout",
-                    "bshd,bhsd,qkv-packed")  # fmt: skip
-        self.assertEqual(statuses(ran), ["ok", "ok", *["ok", "incorrect"] * 2], ran)
+                    "bshd,bhsd,qkv-packed,k-bhsd")  # fmt: skip
+        self.assertEqual(statuses(ran), ["ok", "ok", *["ok", "incorrect"] * 3], ran)
 
     def test_must_not_write_to_their_inputs(self):
         ran = sweep(FILES, "kernels.py:writes_input", "--seqlen", "17")

@@ -8,7 +8,7 @@ namespace sparkbench {
 namespace {
 
 // In the order of the enumeration.
-constexpr std::array<std::string_view, 3> kNames = {"bshd", "bhsd", "qkv-packed"};
+constexpr std::array<std::string_view, 4> kNames = {"bshd", "bhsd", "qkv-packed", "k-bhsd"};
 
 /// Makes them slices of one [batch, seqlen, heads of all, head_dim]. Returns the buffer's elements.
 template <std::size_t kCount>
@@ -57,9 +57,10 @@ TensorSlices::TensorSlices(const Problem& problem, TensorLayout layout) {
     elements = {pack<1>(0, {&q}), pack(1, KeysAndValues{&k, &v})};
   }
   pack<1>(0, {&o});
-  if (layout != TensorLayout::kBhsd) return;
   for (TensorSlice* const slice : {&q, &k, &v, &o}) {
-    slice->strides = heads_first_strides(slice->shape);
+    if (layout == TensorLayout::kBhsd || (layout == TensorLayout::kKBhsd && slice == &k)) {
+      slice->strides = heads_first_strides(slice->shape);
+    }
   }
 }
 

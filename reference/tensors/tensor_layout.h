@@ -15,14 +15,15 @@ namespace sparkbench {
 
 /// Heads are heads or, of K and V, heads_k. LSE is [batch, heads, seqlen_q] in every layout.
 enum class TensorLayout {
-  kBshd,      // each tensor contiguous, [batch, seqlen, heads, head_dim]
-  kBhsd,      // each tensor contiguous, [batch, heads, seqlen, head_dim]
-  kQkvPacked  // Q, K and V are slices of one [batch, seqlen, heads + 2 heads_k, head_dim], and so
-              // are dQ, dK and dV; with fewer or more rows than keys, only K and V, dK and dV. O
-              // and dO as in kBshd.
+  kBshd,       // each tensor contiguous, [batch, seqlen, heads, head_dim]
+  kBhsd,       // each tensor contiguous, [batch, heads, seqlen, head_dim]
+  kQkvPacked,  // Q, K and V are slices of one [batch, seqlen, heads + 2 heads_k, head_dim], and so
+               // are dQ, dK and dV; with fewer or more rows than keys, only K and V, dK and dV. O
+               // and dO as in kBshd.
+  kKBhsd       // K and dK as in kBhsd, all others as in kBshd: no strides of K serve for V
 };
 
-/// "bshd", "bhsd", "qkv-packed"
+/// "bshd", "bhsd", "qkv-packed", "k-bhsd"
 std::string_view name_of(TensorLayout layout);
 
 /// Throws std::invalid_argument for an unknown name.

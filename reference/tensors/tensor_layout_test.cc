@@ -20,6 +20,9 @@ Problem small() {
   return problem;
 }
 
+constexpr TensorLayout kLayouts[] = {TensorLayout::kBshd, TensorLayout::kBhsd,
+                                     TensorLayout::kQkvPacked, TensorLayout::kKBhsd};
+
 std::vector<Half> numbered(std::size_t count, std::uint16_t first) {
   std::vector<Half> numbers(count);
   for (std::size_t i = 0; i < count; ++i) numbers[i].bits = static_cast<std::uint16_t>(first + i);
@@ -33,7 +36,7 @@ std::vector<std::uint16_t> bits_of(const std::vector<Half>& tensor) {
 }
 
 TEST(TensorLayoutTest, HasNames) {
-  for (const auto layout : {TensorLayout::kBshd, TensorLayout::kBhsd, TensorLayout::kQkvPacked}) {
+  for (const auto layout : kLayouts) {
     TensorLayout parsed{};
     parse_name(name_of(layout), parsed);
     EXPECT_EQ(parsed, layout);
@@ -56,6 +59,14 @@ TEST(TensorLayoutTest, HasHeadsFirstAsBhsd) {
   EXPECT_EQ(slices.elements, (std::vector<std::size_t>{96, 48, 48}));
   EXPECT_EQ(slices.q.strides, (RowStrides{48, 8, 24}));
   EXPECT_EQ(slices.k.strides, (RowStrides{24, 8, 24}));
+  EXPECT_EQ(slices.o.strides, slices.q.strides);
+}
+
+TEST(TensorLayoutTest, HasHeadsFirstInKAloneAsKBhsd) {
+  const TensorSlices slices(small(), TensorLayout::kKBhsd);
+  EXPECT_EQ(slices.q.strides, (RowStrides{48, 16, 8}));
+  EXPECT_EQ(slices.k.strides, (RowStrides{24, 8, 24}));
+  EXPECT_EQ(slices.v.strides, (RowStrides{24, 8, 8}));
   EXPECT_EQ(slices.o.strides, slices.q.strides);
 }
 
@@ -85,7 +96,7 @@ TEST(TensorLayoutTest, PacksKeysAloneIfRowsAreFewer) {
 
 TEST(TensorLayoutTest, KeepsEveryElementOnce) {
   const std::vector<Half> q = numbered(96, 0), k = numbered(48, 96), v = numbered(48, 144);
-  for (const auto layout : {TensorLayout::kBshd, TensorLayout::kBhsd, TensorLayout::kQkvPacked}) {
+  for (const auto layout : kLayouts) {
     const TensorSlices slices(small(), layout);
     std::vector<std::vector<Half>> buffers = buffers_of(slices, q, k, v);
     const auto loaded = [&](const TensorSlice& slice) {

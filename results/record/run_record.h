@@ -14,7 +14,7 @@ namespace sparkbench {
 /// Version of the file format. A minor version may add fields; it never renames or removes one.
 struct SchemaVersion {
   std::string name = "sparkbench.run";
-  std::string version = "1.13.0";
+  std::string version = "1.14.0";
 };
 
 /// A key of RunInfo::resolved: a hash of the ids of all planned cases, over all shards.

@@ -74,6 +74,8 @@ constexpr Trait kTraits[] = {
      [](const CaseRecord& r) { return r.problem.layout == TensorLayout::kBhsd; }},
     {"packed q, k and v",
      [](const CaseRecord& r) { return r.problem.layout == TensorLayout::kQkvPacked; }},
+    {"k in another layout than q and v",
+     [](const CaseRecord& r) { return r.problem.layout == TensorLayout::kKBhsd; }},
     {"tensors not in the order bshd",
      [](const CaseRecord& r) { return r.problem.layout != TensorLayout::kBshd; }},
     {"large scores", [](const CaseRecord& r) { return r.problem.input_scale.value_or(1) > 1; }},

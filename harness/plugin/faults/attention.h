@@ -100,6 +100,14 @@ SPARK_HD Tensor contiguous(Tensor t, int rows, int heads, int head_dim) {
   t.batch_stride = rows * t.seqlen_stride;
   return t;
 }
+/// The tensor with the strides of another one.
+template <class Tensor>
+SPARK_HD Tensor strided_as(const Tensor& other, Tensor t) {
+  t.batch_stride = other.batch_stride;
+  t.seqlen_stride = other.seqlen_stride;
+  t.head_stride = other.head_stride;
+  return t;
+}
 SPARK_HD sparkbench_output contiguous_queries(const Call& call, const sparkbench_output& t) {
   return contiguous(t, call.problem.seqlen_q, call.problem.heads, call.problem.head_dim);
 }
@@ -123,7 +131,9 @@ SPARK_HD float key_at(const Call& call, const Row& row, int k, int d) {
 SPARK_HD float value_at(const Call& call, const Row& row, int k, int d) {
   if (call.has(Fault::kVIsK)) return key_at(call, row, k, d);
   const int b = call.has(Fault::kBatchZero) ? 0 : row.batch;
-  return at(call, call.tensors.v, b, k, key_head(call, row.head), d);
+  sparkbench_input v = call.tensors.v;
+  if (call.has(Fault::kVStridesOfK)) v = strided_as(call.tensors.k, v);
+  return at(call, v, b, k, key_head(call, row.head), d);
 }
 
 SPARK_HD bool sees_bounds(const Call& call, const Row& row, int k) {
@@ -463,7 +473,8 @@ SPARK_HD void dk_dv_row(const Call& call, const Row& row) {
   const float scale = call.has(Fault::kDkUnscaled) ? 1.0f : scale_of(call);
   const bool swaps = call.has(Fault::kDkDvSwapped);
   const sparkbench_output& to_dk = swaps ? call.tensors.dv : call.tensors.dk;
-  const sparkbench_output& to_dv = swaps ? call.tensors.dk : call.tensors.dv;
+  sparkbench_output to_dv = swaps ? call.tensors.dk : call.tensors.dv;
+  if (call.has(Fault::kDvStridesOfDk)) to_dv = strided_as(to_dk, to_dv);
   for (int d = 0; d < call.problem.head_dim; ++d) {
     bits_at(to_dk, row.batch, row.index, row.head, d) = call.bits_of(scale * dk[d]);
     bits_at(to_dv, row.batch, row.index, row.head, d) = call.bits_of(dv[d]);

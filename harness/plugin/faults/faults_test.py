@@ -34,7 +34,7 @@ SWEEPS = {
     "--mask full",
     "dropout": f"{SHAPE} --pass fwd,bwd --seqlen 40 --dropout 0.3 --mask full",
     "patterns": f"{SHAPE} --pass fwd --seqlen 70 --dropout 0 --mask causal-strided:8/window:16",
-    "layouts": f"{SHAPE} --pass bwd --seqlen 20 --dropout 0 --mask full --layout bhsd,qkv-packed",
+    "layouts": f"{SHAPE} --pass bwd --seqlen 20 --dropout 0 --mask full --layout bhsd,qkv-packed,k-bhsd",
     "repeated": f"{SHAPE} --pass bwd --seqlen 20 --dropout 0 --mask full --deterministic",
 }
 STRIDED = (

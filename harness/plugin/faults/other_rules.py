@@ -25,6 +25,7 @@ BATCH, HEADS, HEADS_K, DIM = 2, 4, 2, 16
 FULL, CAUSAL, WINDOW = (_abi.FULL, -1, -1, 0), (_abi.BAND, -1, 0, 0), (_abi.BAND, 19, 0, 0)
 BAND, PREFIX = (_abi.BAND, 9, 12, 0), (_abi.PREFIX, -1, -1, 21)
 BSHD, BHSD = (0, 1, 2, 3), (0, 2, 1, 3)  # order of the dimensions in memory
+K_BHSD = "k-bhsd"  # K and dK as BHSD
 # (seqlen_q, seqlen_k, mask, scale of the inputs, dropout_p, layout)
 ONE = (64, 64, FULL, 1, 0.0, BSHD)
 PROBLEMS = [
@@ -34,6 +35,7 @@ PROBLEMS = [
     (16, 1500, FULL, 1, 0.0, BSHD),
     (40, 40, FULL, 1, 0.3, BSHD),
     (20, 20, FULL, 1, 0.0, BHSD),
+    (20, 20, FULL, 1, 0.0, K_BHSD),
 ]
 
 
@@ -59,9 +61,8 @@ class Run:
     def of(self, kernel):
         """{output: array}"""
         guard = 64  # some faults write behind
-        in_memory = lambda x: x.transpose(self.layout).copy()  # noqa: E731
-        inputs = {"q": in_memory(self.q), "k": in_memory(self.k), "v": in_memory(self.v),
-                  "d_o": in_memory(self.d_o)}  # fmt: skip
+        given = {"q": self.q, "k": self.k, "v": self.v, "d_o": self.d_o}
+        inputs = {name: x.transpose(self.order(name)).copy() for name, x in given.items()}
         outputs = {
             name: np.full(like.size + guard, np.nan, np.float16)
             for name, like in (("o", self.q), ("dq", self.q), ("dk", self.k), ("dv", self.v))
@@ -72,7 +73,7 @@ class Run:
             heads = HEADS_K if name in ("k", "v", "dk", "dv") else HEADS
             rows = self.problem.seqlen_k if heads == HEADS_K else self.problem.seqlen_q
             strides = (rows * heads * DIM, heads * DIM, DIM)
-            if self.layout == BHSD:
+            if self.order(name) == BHSD:
                 strides = (rows * heads * DIM, DIM, rows * DIM)
             setattr(tensors, name, _abi.Tensor(array.ctypes.data, *strides))
         plan, workspace = ctypes.c_void_p(), np.full(64, 3e38, np.float32)
@@ -81,10 +82,16 @@ class Run:
         kernel.backward(plan, tensors, None)
         kernel.destroy(plan)
         in_rows = lambda name, array: (  # noqa: E731
-            array[:-guard].reshape(inputs["k" if name in ("dk", "dv") else "q"].shape)
-            .transpose(self.layout).ravel().astype(np.float64)
+            array[:-guard].reshape(inputs[{"dk": "k", "dv": "v"}.get(name, "q")].shape)
+            .transpose(self.order(name)).ravel().astype(np.float64)
         )  # fmt: skip
         return {name: in_rows(name, array) for name, array in outputs.items()}
+
+    def order(self, tensor):
+        """Of its dimensions in memory."""
+        if self.layout == K_BHSD:
+            return BHSD if tensor in ("k", "dk") else BSHD
+        return self.layout
 
     def in_fp16(self):
         """Attention in fp16 without dropout, as PyTorch computes it: every tensor is rounded."""

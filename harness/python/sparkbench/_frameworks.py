@@ -206,7 +206,7 @@ class Jax:
         if problem.backend == "cuda" and self.jax.default_backend() != "gpu":
             return f"JAX {self.jax.__version__} here has no GPU"
         if problem.layout == "qkv-packed":
-            return "JAX takes no slices of a packed tensor; allowed: --layout bshd,bhsd"
+            return "JAX takes no slices of a packed tensor; allowed: --layout bshd,bhsd,k-bhsd"
         return None
 
     @contextlib.contextmanager

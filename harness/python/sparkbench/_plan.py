@@ -46,10 +46,10 @@ class Prepared:
         if problem.has_backward:
             plan.run_backward(self._draw(problem.q_shape))
 
-    def _draw(self, shape):
-        """A random tensor, with heads before rows in memory for bhsd: compilers and tuners look at the
-        strides."""
-        if self.problem.layout != "bhsd":
+    def _draw(self, shape, heads_first=("bhsd",)):
+        """A random tensor, with heads before rows in memory in these layouts: compilers and tuners look
+        at the strides."""
+        if self.problem.layout not in heads_first:
             return self.framework.draw(shape, self.problem)
         *batch, rows, heads, dim = shape
         return self.framework.draw((*batch, heads, rows, dim), self.problem).swapaxes(-3, -2)
@@ -58,7 +58,7 @@ class Prepared:
         problem = self.problem
         q, k = problem.q_shape, problem.k_shape
         if problem.layout != "qkv-packed":
-            return [self._draw(shape) for shape in (q, k, k)]
+            return [self._draw(q), self._draw(k, ("bhsd", "k-bhsd")), self._draw(k)]
         has_q = q[-3] == k[-3]
         counts = [problem.heads if has_q else 0, problem.heads_k, problem.heads_k]
         packed = self._draw((*k[:-2], sum(counts), k[-1]))

@@ -92,8 +92,8 @@ class Problem:
     sees           sees(head, q, k, sequence=0) -> bool
     dropout_p, dropout_scale, seed, dropout_offset
     cu_seqlens_q, cu_seqlens_k      tuples of the host's integers; None without varlen
-    layout         "bshd", "bhsd" or "qkv-packed": how tensors lie in memory, which q, k and v have as
-                   strides; their shapes are the same
+    layout         "bshd", "bhsd", "qkv-packed" or "k-bhsd": how tensors lie in memory, which q, k and v
+                   have as strides; their shapes are the same
     layer          sparkbench.Layer; None for attention alone
     """
 
@@ -121,7 +121,7 @@ class Problem:
         if c.cu_seqlens_q:
             self.cu_seqlens_q = tuple(c.cu_seqlens_q[: c.batch + 1])
             self.cu_seqlens_k = tuple(c.cu_seqlens_k[: c.batch + 1])
-        self.layout = ("bshd", "bhsd", "qkv-packed")[c.layout]
+        self.layout = ("bshd", "bhsd", "qkv-packed", "k-bhsd")[c.layout]
         self.layer = layer_of(c.layer.contents) if c.layer else None
         self.sees = Sees(c, self.seqlen_q, self.seqlen_k)
 
