@@ -88,7 +88,7 @@ class Run:
         return {name: in_rows(name, array) for name, array in outputs.items()}
 
     def order(self, tensor):
-        """Of its dimensions in memory."""
+        """The order of its dimensions in memory."""
         if self.layout == K_BHSD:
             return BHSD if tensor in ("k", "dk") else BSHD
         return self.layout
