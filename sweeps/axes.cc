@@ -145,26 +145,6 @@ Values one_extent_or_auto(std::string_view flag, std::string_view text) {
   return {to_value(parse_extent_or_auto(flag, text))};
 }
 
-std::vector<std::string> parse_passes(std::string_view flag, std::string_view text) {
-  static const std::array<std::string, 3> names = {"fwd", "bwd", "fwd+bwd"};
-  return select_names(flag, text, names);
-}
-
-std::vector<std::string> parse_dropout_scales(std::string_view flag, std::string_view text) {
-  static const std::array<std::string, 2> names = {"applied", "asked"};
-  return select_names(flag, text, names);
-}
-
-std::vector<std::string> parse_elements(std::string_view flag, std::string_view text) {
-  static const std::array<std::string, 2> names = {"fp16", "bf16"};
-  return select_names(flag, text, names);
-}
-
-std::vector<std::string> parse_layouts(std::string_view flag, std::string_view text) {
-  static const std::array<std::string, 4> names = {"bshd", "bhsd", "qkv-packed", "k-bhsd"};
-  return select_names(flag, text, names);
-}
-
 std::vector<std::string> parse_inputs(std::string_view flag, std::string_view text) {
   static const std::array<std::string, 3> names = {"normal", "uniform", "outliers"};
   return select_names(flag, text, names);
@@ -203,7 +183,7 @@ std::vector<Axis> make_rows() {
        .help = "fwd+bwd is a training step's attention",
        .allowed = "fwd, bwd, fwd+bwd",
        .initial = "fwd",
-       .parse = list_of<parse_passes>,
+       .parse = list_of<select_names_of<Pass, 3>>,
        .access = kPassAccess,
        .id = {.place = 1},
        .is_in_every_record = true,
@@ -305,7 +285,7 @@ std::vector<Axis> make_rows() {
        .help = "the factor of kept values is 1 / (1 - p), with p as applied in 256ths, or as asked",
        .allowed = "applied, asked",
        .initial = "applied",
-       .parse = list_of<parse_dropout_scales>,
+       .parse = list_of<select_names_of<DropoutScale, 2>>,
        .access = kDropoutScaleAccess,
        .id = {.prefix = "scale-", .usual = {"applied"}},
        .is_studied = false},
@@ -314,7 +294,7 @@ std::vector<Axis> make_rows() {
        .help = "type of q, k, v and of the outputs; our own kernels compute in fp16 only",
        .allowed = "fp16, bf16",
        .initial = "fp16",
-       .parse = list_of<parse_elements>,
+       .parse = list_of<select_names_of<ElementType, 2>>,
        .access = kElementAccess,
        .id = {.usual = {"fp16"}},
        .is_studied = false},
@@ -324,7 +304,7 @@ std::vector<Axis> make_rows() {
            "order of batch, seqlen, heads and head_dim in memory; qkv-packed: slices of one tensor",
        .allowed = "bshd, bhsd, qkv-packed, k-bhsd",
        .initial = "bshd",
-       .parse = list_of<parse_layouts>,
+       .parse = list_of<select_names_of<TensorLayout, kTensorLayouts.size()>>,
        .access = kLayoutAccess,
        .id = {.usual = {"bshd"}},
        .is_studied = false},

@@ -76,10 +76,7 @@ std::vector<AxisValue> booleans_of_layer(std::string_view flag, std::string_view
 
 template <class Enum, int kCount>
 std::vector<AxisValue> names_of_layer(std::string_view flag, std::string_view text) {
-  std::vector<std::string> known;
-  known.reserve(kCount);
-  for (int i = 0; i < kCount; ++i) known.emplace_back(name_of(static_cast<Enum>(i)));
-  const std::vector<std::string> chosen = select_names(flag, text, known);
+  const std::vector<std::string> chosen = select_names_of<Enum, kCount>(flag, text);
   return {chosen.begin(), chosen.end()};
 }
 

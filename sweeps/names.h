@@ -20,4 +20,13 @@ std::string unknown_name_message(std::string_view flag, std::string_view typed,
 std::vector<std::string> select_names(std::string_view flag, std::string_view globs,
                                       std::span<const std::string> known);
 
+/// The same for the names of an enumeration's values, 0 to kCount - 1.
+template <class Enum, int kCount>
+std::vector<std::string> select_names_of(std::string_view flag, std::string_view globs) {
+  std::vector<std::string> known;
+  known.reserve(kCount);
+  for (int i = 0; i < kCount; ++i) known.emplace_back(name_of(static_cast<Enum>(i)));
+  return select_names(flag, globs, known);
+}
+
 }  // namespace sparkbench

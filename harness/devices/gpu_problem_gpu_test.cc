@@ -213,8 +213,7 @@ TEST_F(TimedCheckTest, FindsEachLayoutRight) {
   const Problem varlen = with_lengths(problem, std::make_shared<const SequenceLengths>(lengths));
   for (const Problem& each_problem : {problem, rectangular, varlen}) {
     std::map<std::string, PassOutputs> contiguous;
-    for (const auto layout : {TensorLayout::kBshd, TensorLayout::kBhsd, TensorLayout::kQkvPacked,
-                              TensorLayout::kKBhsd}) {
+    for (const auto layout : kTensorLayouts) {
       InputSpec input;
       input.layout = layout;
       const auto loaded = load(each_problem, Pass::kForwardBackward, input);

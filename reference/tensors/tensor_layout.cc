@@ -1,6 +1,5 @@
 #include "reference/tensors/tensor_layout.h"
 
-#include <array>
 #include <stdexcept>
 #include <string>
 
@@ -8,7 +7,8 @@ namespace sparkbench {
 namespace {
 
 // In the order of the enumeration.
-constexpr std::array<std::string_view, 4> kNames = {"bshd", "bhsd", "qkv-packed", "k-bhsd"};
+constexpr std::array<std::string_view, kTensorLayouts.size()> kNames = {"bshd", "bhsd",
+                                                                        "qkv-packed", "k-bhsd"};
 
 /// Makes them slices of one [batch, seqlen, heads of all, head_dim]. Returns the buffer's elements.
 template <std::size_t kCount>

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -20,8 +21,10 @@ enum class TensorLayout {
   kQkvPacked,  // Q, K and V are slices of one [batch, seqlen, heads + 2 heads_k, head_dim], and so
                // are dQ, dK and dV; with fewer or more rows than keys, only K and V, dK and dV. O
                // and dO as in kBshd.
-  kKBhsd       // K and dK as in kBhsd, all others as in kBshd: no strides of K serve for V
+  kKBhsd       // K and dK as in kBhsd, all others as in kBshd: V's strides are not those of K
 };
+inline constexpr std::array kTensorLayouts = {TensorLayout::kBshd, TensorLayout::kBhsd,
+                                              TensorLayout::kQkvPacked, TensorLayout::kKBhsd};
 
 /// "bshd", "bhsd", "qkv-packed", "k-bhsd"
 std::string_view name_of(TensorLayout layout);

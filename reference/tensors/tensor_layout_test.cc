@@ -20,9 +20,6 @@ Problem small() {
   return problem;
 }
 
-constexpr TensorLayout kLayouts[] = {TensorLayout::kBshd, TensorLayout::kBhsd,
-                                     TensorLayout::kQkvPacked, TensorLayout::kKBhsd};
-
 std::vector<Half> numbered(std::size_t count, std::uint16_t first) {
   std::vector<Half> numbers(count);
   for (std::size_t i = 0; i < count; ++i) numbers[i].bits = static_cast<std::uint16_t>(first + i);
@@ -36,7 +33,7 @@ std::vector<std::uint16_t> bits_of(const std::vector<Half>& tensor) {
 }
 
 TEST(TensorLayoutTest, HasNames) {
-  for (const auto layout : kLayouts) {
+  for (const auto layout : kTensorLayouts) {
     TensorLayout parsed{};
     parse_name(name_of(layout), parsed);
     EXPECT_EQ(parsed, layout);
@@ -96,7 +93,7 @@ TEST(TensorLayoutTest, PacksKeysAloneIfRowsAreFewer) {
 
 TEST(TensorLayoutTest, KeepsEveryElementOnce) {
   const std::vector<Half> q = numbered(96, 0), k = numbered(48, 96), v = numbered(48, 144);
-  for (const auto layout : kLayouts) {
+  for (const auto layout : kTensorLayouts) {
     const TensorSlices slices(small(), layout);
     std::vector<std::vector<Half>> buffers = buffers_of(slices, q, k, v);
     const auto loaded = [&](const TensorSlice& slice) {

@@ -65,8 +65,8 @@ namespace sparkbench::faults {
   X(kOTransposed, "o-transposed", "O lies as [batch, heads, seqlen, head_dim]")                   \
   X(kKStride, "k-stride-of-q", "sequences of K are seqlen_q rows apart")                          \
   X(kKContiguous, "k-contiguous", "K is read as if it were contiguous, whatever its strides")     \
-  X(kVStridesOfK, "v-strides-of-k", "V is read by K's strides")                                   \
-  X(kDvStridesOfDk, "dv-strides-of-dk", "dV is written by dK's strides")                          \
+  X(kVStridesOfK, "v-strides-of-k", "V is read with K's strides")                                 \
+  X(kDvStridesOfDk, "dv-strides-of-dk", "dV is written with dK's strides")                        \
   X(kOContiguous, "o-contiguous", "O is written as if it were contiguous, whatever its strides")  \
   X(kDqContiguous, "dq-contiguous", "dQ is written as if it were contiguous")                     \
   X(kVIsK, "v-is-k", "K is read in the place of V")                                               \

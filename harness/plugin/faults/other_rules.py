@@ -24,8 +24,8 @@ import faults_test  # noqa: E402
 BATCH, HEADS, HEADS_K, DIM = 2, 4, 2, 16
 FULL, CAUSAL, WINDOW = (_abi.FULL, -1, -1, 0), (_abi.BAND, -1, 0, 0), (_abi.BAND, 19, 0, 0)
 BAND, PREFIX = (_abi.BAND, 9, 12, 0), (_abi.PREFIX, -1, -1, 21)
-BSHD, BHSD = (0, 1, 2, 3), (0, 2, 1, 3)  # order of the dimensions in memory
-K_BHSD = "k-bhsd"  # K and dK as BHSD
+# Tensors with heads before rows in memory.
+BSHD, BHSD, K_BHSD = (), ("q", "k", "v", "o", "d_o", "dq", "dk", "dv"), ("k", "dk")
 # (seqlen_q, seqlen_k, mask, scale of the inputs, dropout_p, layout)
 ONE = (64, 64, FULL, 1, 0.0, BSHD)
 PROBLEMS = [
@@ -73,7 +73,7 @@ class Run:
             heads = HEADS_K if name in ("k", "v", "dk", "dv") else HEADS
             rows = self.problem.seqlen_k if heads == HEADS_K else self.problem.seqlen_q
             strides = (rows * heads * DIM, heads * DIM, DIM)
-            if self.order(name) == BHSD:
+            if name in self.layout:
                 strides = (rows * heads * DIM, DIM, rows * DIM)
             setattr(tensors, name, _abi.Tensor(array.ctypes.data, *strides))
         plan, workspace = ctypes.c_void_p(), np.full(64, 3e38, np.float32)
@@ -89,9 +89,7 @@ class Run:
 
     def order(self, tensor):
         """The order of its dimensions in memory."""
-        if self.layout == K_BHSD:
-            return BHSD if tensor in ("k", "dk") else BSHD
-        return self.layout
+        return (0, 2, 1, 3) if tensor in self.layout else (0, 1, 2, 3)
 
     def in_fp16(self):
         """Attention in fp16 without dropout, as PyTorch computes it: every tensor is rounded."""
